@@ -1,7 +1,9 @@
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
+import { addMails } from '../../../admin/mail/add-mails.ts';
 import { mails } from '../../../admin/mail/entity.ts';
+import { deleteExpiredMails } from '../../../admin/mail/queue.ts';
 import { type FakeMailServer, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
 import { until } from '../../support/until.ts';
 import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
@@ -113,6 +115,24 @@ describe.each(ruleDatabases)('mails that wait, on %s', (database) => {
     await until(async () => (await em(plane).count(auditEntries, { action: 'send_mail' })) === 1);
     expect(await count(plane)).toBe(0);
     expect(server.letters).toEqual([]);
+  });
+
+  it('a mail that has expired is deleted by the housekeeping if the mail server was removed', async () => {
+    const proxy = await startCuttable((await startServer()).port);
+    await proxy.cut();
+    const plane = await start(proxy.port, database);
+    await addNotices(plane, ['stays@example.com']);
+    const { organisationId, vault } = { ...plane, ...plane.control.services };
+    const about = { resource: 'users', uri: '/', id: organisationId, workspaceId: null };
+    const mail = { organisationId, kind: 'invite', about, to: 'late@example.com', subject: 'S', text: 'T', endsAt: 0 } as const;
+    await em(plane).transactional(async (tx) => {
+      await addMails(tx, vault, Date.now(), [mail]);
+      await deleteExpiredMails(tx, { on: true });
+      expect(await tx.count(mails)).toBe(2);
+      await deleteExpiredMails(tx, { on: false });
+      expect(await tx.count(mails, { kind: 'invite' })).toBe(0);
+    });
+    expect(await count(plane)).toBe(1);
   });
 
   it('a mail whose connection is cut in the middle is sent again under the same Message-ID', async () => {
