@@ -1,6 +1,14 @@
-import { isUtf8 } from 'node:buffer';
+import {
+  type EncodedFile,
+  encodedText,
+  fileOfBase64,
+  fileOfDataUrl,
+  isTextType,
+  isWords,
+  statedType,
+  textOfFile,
+} from '../contract/values/bodies/encoded-file.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
-import { percentDecodedAnyway } from '../contract/values/text/percent-decoded.ts';
 
 /** A member with content that guardrails check. */
 export interface CheckedText {
@@ -9,7 +17,7 @@ export interface CheckedText {
   write(changed: unknown): void;
 }
 
-/** Members whose texts are ids, addresses, credentials or words of the protocol. */
+/** Members whose texts are ids, addresses, credentials or words of the protocol. A text with white space is none of these. */
 const notContent: ReadonlySet<string> = new Set([
   ...[
     'jsonrpc',
@@ -40,10 +48,6 @@ const bytes: ReadonlySet<string> = new Set(['raw', 'bytes', 'fileWithBytes', 'fi
 /** Members that hold the address of a file, which may be the file itself as a data URL. */
 const addresses: ReadonlySet<string> = new Set(['url', 'uri', 'fileWithUri', 'file_with_uri']);
 
-const dataUrl = /^\s*data:[^,]*,/i;
-
-const base64 = /^[\w+/=\s-]*$/;
-
 /** Deeper values have no members that A2A defines. */
 const depthMax = 64;
 
@@ -62,25 +66,26 @@ export function checkedTexts(value: unknown, name = '', depth = 0): CheckedText[
     };
     if (data.has(own) && !Array.isArray(value)) return inner === null ? [] : [{ content: inner, write }];
     if (typeof inner !== 'string') return checkedTexts(inner, own, depth + 1);
-    if (addresses.has(own) && dataUrl.test(inner)) return dataUrlText(inner, write);
-    if (inner === '' || notContent.has(own)) return [];
-    return bytes.has(own) && base64.test(inner) ? fileText(inner, write) : [{ content: inner, write }];
+    const file = fileIn(members, own, inner);
+    if (file !== null) return fileText(file, inner, write);
+    if (inner === '' || (notContent.has(own) && !/\s/.test(inner))) return [];
+    return [{ content: inner, write }];
   });
 }
 
-/** A file in text; nothing for other bytes. */
-function fileText(encoded: string, write: CheckedText['write']): CheckedText[] {
-  const decoded = Buffer.from(encoded, 'base64');
-  if (!isUtf8(decoded)) return [];
-  return [{ content: decoded.toString(), write: (changed) => write(Buffer.from(String(changed)).toString('base64')) }];
+/** Returns the file in a member, with the type of text if its part states it; null for other texts. */
+function fileIn(holder: JsonObject, name: string, value: string): EncodedFile | null {
+  const stated = statedType(holder);
+  if (bytes.has(name)) return fileOfBase64(value, stated);
+  const file = addresses.has(name) ? fileOfDataUrl(value) : null;
+  return file !== null && isTextType(stated) ? { ...file, type: stated } : file;
 }
 
-/** A data URL in text; nothing for other bytes. */
-function dataUrlText(address: string, write: CheckedText['write']): CheckedText[] {
-  const [head] = dataUrl.exec(address) as RegExpExecArray;
-  const body = percentDecodedAnyway(address.slice(head.length));
-  if (/;base64\s*,$/i.test(head)) return fileText(body, (encoded) => write(head + String(encoded)));
-  return [{ content: body, write: (changed) => write(head + encodeURIComponent(String(changed))) }];
+/** A file in text; nothing for other bytes. */
+function fileText(file: EncodedFile, value: string, write: CheckedText['write']): CheckedText[] {
+  const text = textOfFile(file.bytes, file.type);
+  if (text === null) return isWords(value) ? [{ content: value, write }] : [];
+  return text === '' ? [] : [{ content: text, write: (changed) => write(encodedText(file, String(changed))) }];
 }
 
 /** The part of a JSON-RPC reply with the members of A2A. */

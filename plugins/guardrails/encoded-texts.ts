@@ -1,7 +1,14 @@
-import { isUtf8 } from 'node:buffer';
+import {
+  type EncodedFile,
+  encodedText,
+  fileOfBase64,
+  fileOfDataUrl,
+  isTextType,
+  isWords,
+  statedType,
+  textOfFile,
+} from '../../core/contract/values/bodies/encoded-file.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
-import { percentDecodedAnyway } from '../../core/contract/values/text/percent-decoded.ts';
-import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { depthMax, tooDeep } from './depth.ts';
 import type { TextPart } from './every-text.ts';
 
@@ -11,14 +18,8 @@ const fileKeys: ReadonlySet<string> = new Set([
 ]);
 /** Members among them with base64 that is no data URL. `bytes` is that of Bedrock's Converse API. */
 const plainKeys: ReadonlySet<string> = new Set(['file_data', 'data', 'blob', 'bytes']);
-/** Types that providers read as text. */
-const textTypes = /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript)\b)/i;
-const dataUrl = /^data:([^,]*?)(;base64)?,/i;
-const base64 = /^[\w+/=\s-]*$/;
 /** A data URL in base64 and nothing behind it. */
-const wholeDataUrl = /^data:[^,\s]*;base64,[\w+/=-]*$/i;
-/** Base64 may have line ends, but no program writes spaces into it. */
-const severalWords = /\S \S/;
+const wholeDataUrl = /^\s*data:[^,\s]*;\s*base64\s*,[\w+/=%-]*\s*$/i;
 
 /**
  * Adds the texts of the files in a part of content, such as a document in plain text. Texts of other members are not read. Throws Error for a value
@@ -29,31 +30,41 @@ export function fileTexts(value: unknown, path: TextPart['path'], parts: TextPar
   if (path.length > depthMax) throw tooDeep();
   for (const [key, item] of Object.entries(value)) {
     if (typeof item === 'string') fileText(value, key, path, parts);
-    else fileTexts(item, [...path, key], parts);
+    else fileTexts(withType(value, key, item), [...path, key], parts);
   }
 }
 
-/** Adds the text of one member if it is a file in text, by its type or because its bytes are UTF-8, or if it is no base64. */
+/** Returns the source of a document, with the type of text if the document states that its file is one. */
+export function withType(holder: JsonObject, key: string, item: unknown): unknown {
+  if (key !== 'source' || !isObject(item)) return item;
+  return isTextType(statedType(holder)) && !isTextType(statedType(item)) ? { ...item, media_type: 'text/plain' } : item;
+}
+
+/** Adds the text of one member if it is a file in text, by its name, its type or because its bytes are UTF-8, or if it is no base64. */
 export function fileText(holder: JsonObject, key: string, path: TextPart['path'], parts: TextPart[]): void {
+  const value = holder[key];
+  const at = [...path, key];
   const file = bytesOfFile(holder, key);
-  if (file === null) {
-    const value = holder[key];
-    // The source of a document in plain text is read as it is.
-    const isText = typeof value === 'string' && plainKeys.has(key) && holder.type !== 'text' && !dataUrl.test(value);
-    if (isText && !base64.test(value)) parts.push({ text: value, path: [...path, key] });
-    return;
-  }
-  const part = partOfFile(file, [...path, key]);
-  const value = holder[key] as string;
+  const part = file && partOfFile(file, at);
   if (part !== null) parts.push(part);
-  else if (file.head === '' && severalWords.test(value)) parts.push({ text: value, path: [...path, key] });
+  // The source of a document in plain text is read as it is.
+  if (typeof value !== 'string' || !plainKeys.has(key) || holder.type === 'text') return;
+  if (file === null) addBoth(value, statedType(holder), at, parts);
+  else if (part === null && file.head === '' && isWords(value)) parts.push({ text: value, path: at });
 }
 
-function partOfFile({ bytes, type, head, isEncoded }: EncodedFile, path: TextPart['path']): TextPart | null {
-  const text = textOfFile(bytes, type);
-  if (text === null) return null;
-  const encoded = (text: string) => head + (isEncoded ? Buffer.from(text).toString('base64') : encodeURIComponent(text));
-  return { text, path, encoded };
+/** Adds a text in place of base64 as it is, and as decoders read it that leave out what is no base64. */
+function addBoth(text: string, type: unknown, path: TextPart['path'], parts: TextPart[]): void {
+  if (isTextType(type)) {
+    const part = partOfFile({ bytes: Buffer.from(text, 'base64'), type, head: '', isEncoded: true }, path);
+    if (part !== null) parts.push(part);
+  }
+  parts.push({ text, path });
+}
+
+function partOfFile(file: EncodedFile, path: TextPart['path']): TextPart | null {
+  const text = textOfFile(file.bytes, file.type);
+  return text === null ? null : { text, path, encoded: (next) => encodedText(file, next) };
 }
 
 /** Returns the text of a file in text that is a data URL, as some servers take files in any member; null for every other text. */
@@ -64,37 +75,18 @@ export function dataUrlText(value: string, path: TextPart['path']): TextPart | n
 
 /** Returns the file that a text is as a whole; null if it is no data URL in base64. */
 export function dataUrlFile(value: string): EncodedFile | null {
-  return wholeDataUrl.test(value) ? bytesOfFile({ data: value }, 'data') : null;
-}
-
-/** A file in a member: a data URL, or base64. */
-interface EncodedFile {
-  readonly bytes: Uint8Array;
-  /** Its media type, if it states one. */
-  readonly type: unknown;
-  /** The data URL before its data. */
-  readonly head: string;
-  readonly isEncoded: boolean;
+  return wholeDataUrl.test(value) ? fileOfDataUrl(value) : null;
 }
 
 /** Returns the file that a member holds; null if it holds none: an address, a text or nothing. */
 export function bytesOfFile(holder: JsonObject, key: string): EncodedFile | null {
   const value = holder[key];
   if (typeof value !== 'string' || value === '' || !fileKeys.has(key)) return null;
-  const [head = '', type, isBase64] = dataUrl.exec(value) ?? [];
+  const file = fileOfDataUrl(value);
+  if (file !== null) {
+    const stated = statedType(holder);
+    return isTextType(stated) ? { ...file, type: stated } : file;
+  }
   // Text as it is: the source of a document in plain text.
-  if (head === '' && (!plainKeys.has(key) || holder.type === 'text' || !base64.test(value))) return null;
-  const isEncoded = head === '' || isBase64 !== undefined;
-  const rest = value.slice(head.length);
-  const bytes = isEncoded ? Buffer.from(rest, 'base64') : Buffer.from(percentDecodedAnyway(rest));
-  return { bytes, type: type ?? holder.media_type ?? holder.mimeType ?? holder.mime_type, head, isEncoded };
-}
-
-/** Returns the text of a file with this type, in UTF-8 or UTF-16. Null: it is no text. */
-export function textOfFile(bytes: Uint8Array, type: unknown): string | null {
-  const mark = bytes.length < 2 ? 0 : ((bytes[0] as number) << 8) | (bytes[1] as number);
-  if (mark === 0xfffe || mark === 0xfeff) return new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be').decode(bytes);
-  if (!(typeof type === 'string' && textTypes.test(type)) && !isUtf8(bytes)) return null;
-  // Text in UTF-16 without a mark has a zero beside each character of ASCII.
-  return textOf(bytes).replaceAll('\0', '');
+  return plainKeys.has(key) && holder.type !== 'text' ? fileOfBase64(value, statedType(holder)) : null;
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { readableContent } from '../../core/contract/values/models/agent-messages.ts';
 import { depthMax, tooDeep } from './depth.ts';
-import { dataUrlText, fileText } from './encoded-texts.ts';
+import { dataUrlText, fileText, withType } from './encoded-texts.ts';
 import { withoutEscapes } from './json-escapes.ts';
 
 export type Path = readonly (string | number)[];
@@ -63,7 +63,8 @@ export function everyText(value: unknown, path: Path, parts: TextPart[], isData 
     if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
     const message = readableContent(value);
     if (message !== null) parts.push({ text: plainText(message), path: [...path, 'encrypted_content'] });
-    for (const [key, item] of Object.entries(value)) {
+    for (const [key, inner] of Object.entries(value)) {
+      const item = withType(value, key, inner);
       const at = [...path, key];
       if (isData) parts.push({ text: key, path: at, kind: 'name' });
       else if (typeof item === 'string' && notText.has(key)) {

@@ -1,4 +1,4 @@
-import { textOfFile } from './encoded-texts.ts';
+import { textOfFile } from '../../core/contract/values/bodies/encoded-file.ts';
 
 /** A kind of file by its bytes. `text`: checks read it. `document`: PDFs, office files, archives and everything unknown. */
 export type FileKind = 'text' | 'image' | 'audio' | 'document';

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { decodeBody } from '../../core/contract/values/bodies/content-decoder.ts';
+import { textOfFile } from '../../core/contract/values/bodies/encoded-file.ts';
 import { findHeader, type HeaderList } from '../../core/contract/values/http/http.ts';
 import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, isEventStream, linesOf } from '../../core/contract/values/text/event-text.ts';
-import { textOfFile } from './encoded-texts.ts';
 import { deltaTexts } from './every-text.ts';
 
 const decodedBytesMax = 64 * 1024 * 1024;

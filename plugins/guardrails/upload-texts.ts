@@ -1,10 +1,10 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { isPartial, uploadsBatch } from '../../core/contract/plugin/requests/uploads.ts';
+import { isTextName, textOfFile } from '../../core/contract/values/bodies/encoded-file.ts';
 import { type FormPart, partText } from '../../core/contract/values/bodies/form.ts';
 import { isMultipartForm } from '../../core/contract/values/http/media-types.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { notInBody } from './address-texts.ts';
-import { textOfFile } from './encoded-texts.ts';
 import type { TextPart } from './every-text.ts';
 
 /**
@@ -73,11 +73,9 @@ function fieldsOf(form: readonly FormPart[]): Record<string, string[]> {
 
 /** The text of a file. Null for one that is no text, such as an image: as in messages, checks do not read it. */
 function textOf({ filename, otherNames = [], contentType, body }: FormPart): string | null {
-  const type = [filename ?? '', ...otherNames].some((name) => textNames.test(name)) ? 'text/plain' : contentType;
+  const type = [filename, ...otherNames].some(isTextName) ? 'text/plain' : contentType;
   return textOfFile(body, type);
 }
-
-const textNames = /\.(?:txt|md|markdown|csv|tsv|jsonl?|ndjson|ya?ml|xml|html?|tex|log)$/i;
 
 /** JSON or lines of it. */
 const startsJson = /^\s*[[{"]/;

@@ -46,6 +46,8 @@ beforeAll(async () => {
 afterAll(() => new Promise((resolve) => server?.close(resolve)));
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
+/** A text with a byte that is not UTF-8. */
+const broken = (text: string) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]).toString('base64');
 const escaped = (text: string) => text.replaceAll(/./g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 const rpc = (method: string, params: JsonObject) => ({ jsonrpc: '2.0', id: 7, method, params });
 const said = (part: unknown, more: JsonObject = {}) =>
@@ -82,9 +84,26 @@ describe('guardrails of an agent read and redact', () => {
     expect(JSON.parse(received.at(-1) as string)).toEqual(request('word'));
   });
 
-  it('a data URL with a byte that is not UTF-8', async () => {
+  it.each<[string, (word: string) => JsonObject]>([
+    ['a data URL with a byte that is not UTF-8', (word) => said({ url: `data:,${escaped(word)}%FF` })],
+    ['a file of a type of text with such a byte', (word) => said({ raw: broken(word), mediaType: 'text/plain' })],
+    [
+      'a file with a name of text and such a byte',
+      (word) => said({ kind: 'file', file: { bytes: broken(word), name: 'a.txt' } }),
+    ],
+    ['words in place of base64', (word) => said({ raw: `a ${word} word` })],
+    ['an extension of several words', (word) => said(text('x'), { extensions: [`a ${word} word`] })],
+    ['the id of a part with several words', (word) => said({ ...text('x'), id: `a ${word} word` })],
+    [
+      'a token of several words',
+      (word) => {
+        const pushNotificationConfig = { url: 'https://a.example', token: `a ${word} word` };
+        return rpc('message/send', { message: ofAgent({ role: 'user' }), configuration: { pushNotificationConfig } });
+      },
+    ],
+  ])('%s', async (_name, request) => {
     const before = received.length;
-    expect((await client.send('contents', said({ url: `data:,${escaped('forbidden')}%FF` }))).status).toBe(446);
+    expect((await client.send('contents', request('forbidden'))).status).toBe(446);
     expect(received.length).toBe(before);
   });
 

@@ -15,6 +15,24 @@ async function send(path: string, body: JsonObject, scope = 'all_messages') {
 }
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
+/** Text with a byte that is not UTF-8. */
+const broken = (text: string) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]).toString('base64');
+const file = (filename: string, text: string) => ({
+  filename,
+  file_data: `data:application/octet-stream;base64,${broken(text)}`,
+});
+const source = (mark: string, text: string) => ({
+  type: 'base64',
+  media_type: mark === '' ? 'application/pdf' : 'text/plain',
+  data: mark + broken(text),
+});
+const escaped = (text: string) => [...Buffer.from(base64(text))].map((byte) => `%${byte.toString(16)}`).join('');
+const utf32 = (text: string) => {
+  const units = Buffer.from(`\ufeff${text}`, 'utf16le');
+  return Buffer.concat([...units].flatMap((_, at) => (at % 2 ? [] : [units.subarray(at, at + 2), Buffer.alloc(2)]))).toString(
+    'base64',
+  );
+};
 const chat = (message: JsonObject, more: JsonObject = {}) => ({ model: 'm', messages: [message], ...more });
 const user = (...content: JsonObject[]) => ({ role: 'user', content });
 
@@ -57,6 +75,29 @@ describe('guardrails of requests read', () => {
     ],
     ['the name of a file', '/v1/responses', (text) => ({ input: [user({ type: 'input_file', file_id: 'f', filename: text })] })],
     ['the name of a file in a chat', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: { filename: text } }))],
+    ['a file with a name of text', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: file('a.txt', text) }))],
+    [
+      'a file of a response with a name of text',
+      '/v1/responses',
+      (text) => ({ input: [user({ type: 'input_file', ...file('a.md', text) })] }),
+    ],
+    [
+      'a document with a title of text',
+      '/v1/messages',
+      (text) => chat(user({ type: 'document', title: 'a.csv', source: source('', text) })),
+    ],
+    ['base64 with other characters', '/v1/messages', (text) => chat(user({ type: 'document', source: source('!', text) }))],
+    [
+      'a data URL behind white space',
+      '/v1/chat/completions',
+      (text) => chat(user({ type: 'file', file: { file_data: ` data:text/plain; base64,${base64(text)}` } })),
+    ],
+    [
+      'base64 in escapes of an address',
+      '/v1/chat/completions',
+      (text) => chat(user({ type: 'file', file: { file_data: `data:text/plain;base64,${escaped(text)}` } })),
+    ],
+    ['text in UTF-32', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: { file_data: utf32(text) } }))],
     ['variables of a stored prompt', '/v1/responses', (text) => ({ prompt: { id: 'p', variables: { url: text } } })],
     ['variables of a template', '/v1/chat/completions', (text) => chat(user(), { chat_template_kwargs: { id: text } })],
     ['the text behind the reply', '/v1/completions', (text) => ({ prompt: 'x', suffix: text })],

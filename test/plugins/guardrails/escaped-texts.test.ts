@@ -3,8 +3,8 @@ import type { OperationName } from '../../../core/contract/provider/provider.ts'
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { withoutEscapes } from '../../../plugins/guardrails/json-escapes.ts';
 import { type Scope, textParts } from '../../../plugins/guardrails/texts.ts';
-import { withTexts } from '../../../plugins/guardrails/with-texts.ts';
 import { toolTexts } from '../../../plugins/guardrails/tool-texts.ts';
+import { withTexts } from '../../../plugins/guardrails/with-texts.ts';
 
 /** JSON as Python's `json.dumps` writes it: a word in Cyrillic, a quote and a backslash. */
 const escaped = '{"said": "\\u0441\\u0435\\u043a\\u0440\\u0435\\u0442 \\u0022 \\\\ \\\\u0441"}';
