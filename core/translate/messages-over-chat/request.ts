@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { functionSchema } from '../../contract/values/json/function-schema.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { withoutThread } from '../../formats/anthropic/threads.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { withinModelLimits } from '../../formats/openai/openai-models.ts';
@@ -69,7 +69,7 @@ export function toChatParams(given: JsonObject, call: OperationCall, understands
   if (params.stream === true) {
     chat.stream_options = { ...(isObject(params.stream_options) ? params.stream_options : {}), include_usage: true };
   }
-  return withinModelLimits({ ...chat, ...outputParams(params), ...toolParams(params, call, understands) }, call);
+  return withinModelLimits({ ...chat, ...outputParams(params, call), ...toolParams(params, call, understands) }, call);
 }
 
 /** Maximum length of `user` at OpenAI. OpenRouter and Zhipu accept 128 characters, Anthropic 256. */
@@ -82,8 +82,10 @@ function userOf(id: string, call: OperationCall): string {
   return createHash('sha256').update(id).digest('hex');
 }
 
-function outputParams(params: JsonObject): JsonObject {
-  const { effort, format: configured } = isObject(params.output_config) ? params.output_config : {};
+function outputParams(params: JsonObject, call: OperationCall): JsonObject {
+  const { effort: asked, format: configured } = isObject(params.output_config) ? params.output_config : {};
+  const effort = lastEffort(params.messages) ?? asked;
+  if (effort !== asked) noteOnce(call.adapted, 'messages.output_config');
   // The older name of the format.
   const format = configured ?? params.output_format;
   const out: JsonObject = {};
@@ -95,6 +97,14 @@ function outputParams(params: JsonObject): JsonObject {
     };
   }
   return out;
+}
+
+/** A system turn may change the effort for the rest of the conversation. Returns undefined if none does. */
+function lastEffort(turns: unknown): string | undefined {
+  const efforts = objectsIn(turns).flatMap(({ role, output_config: own }) =>
+    role === 'system' && isObject(own) ? [own.effort] : [],
+  );
+  return efforts.filter(isText).at(-1);
 }
 
 /** OpenAI's strict mode refuses schemas with optional or additional properties, which Anthropic may have been given. */

@@ -16,13 +16,17 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   const toContent = (content: unknown, path: string): unknown => contentOf(partsOfBlocks(content, path, call, understands));
   const system = toContent(withoutBillingLine(params.system, call), 'system');
   const messages: JsonObject[] = systemMessages(system);
+  const lastOfUser = turns.findLastIndex((turn) => isObject(turn) && turn.role === 'user');
   for (const [index, turn] of turns.entries()) {
     const path = `messages[${index}]`;
     if (!isObject(turn)) throw badParam(path, 'a message must be an object');
     if (turn.role === 'user') messages.push(...userMessages(turn, path, call, understands));
     else if (turn.role === 'assistant') messages.push(assistantMessage(turn, path, call, understands));
-    else if (turn.role === 'system') messages.push(...systemMessages(toContent(turn.content, `${path}.content`)));
-    else throw badParam(`${path}.role`, 'user, assistant or system is expected');
+    else if (turn.role === 'system') {
+      // Claude Code reminds the model of something for one turn, and sends all earlier reminders again.
+      if (turn.clear_at === 'next_user_message' && index < lastOfUser) noteOnce(call.adapted, 'messages.clear_at');
+      else messages.push(...systemMessages(toContent(turn.content, `${path}.content`)));
+    } else throw badParam(`${path}.role`, 'user, assistant or system is expected');
   }
   return messages;
 }
