@@ -17,13 +17,28 @@ export function mediaReply(kind: Exclude<MockMedia, 'speech'>, body: JsonObject,
     return {
       id: 'modr-mock',
       model: body.model,
-      results: inputs.map(() => ({ flagged: false, categories: {}, category_scores: {} })),
+      results: inputs.map(() => ({
+        flagged: false,
+        categories: ofEachCategory(false),
+        category_scores: ofEachCategory(0),
+        category_applied_input_types: ofEachCategory(['text']),
+      })),
     };
   }
   const documents = Array.isArray(body.documents) ? body.documents : [];
   const topN = typeof body.top_n === 'number' ? body.top_n : documents.length;
   const results = documents.slice(0, Math.max(0, topN)).map((_, index) => ({ index, relevance_score: 1 / (index + 1) }));
   return { results, meta: { billed_units: { search_units: 1 } } };
+}
+
+/** The categories of OpenAI, all of which its clients expect. */
+const categories = [
+  ...['harassment', 'harassment/threatening', 'hate', 'hate/threatening', 'illicit', 'illicit/violent', 'self-harm'],
+  ...['self-harm/instructions', 'self-harm/intent', 'sexual', 'sexual/minors', 'violence', 'violence/graphic'],
+];
+
+function ofEachCategory(value: unknown): JsonObject {
+  return Object.fromEntries(categories.map((name) => [name, value]));
 }
 
 /** A tenth of a second of silence: WAV, 8 kHz, 8 bits, one channel. */
@@ -45,9 +60,10 @@ export function silence(): Uint8Array {
   return wav;
 }
 
-/** Returns a transcript that states the size of the audio. */
-export function transcript(bytes: number): JsonObject {
-  return { text: `${bytes} bytes were heard` };
+/** Returns a transcript that states the size of the audio. `format` is the `response_format` of the request. */
+export function transcript(bytes: number, format: unknown): JsonObject {
+  const text = `${bytes} bytes were heard`;
+  return format === 'verbose_json' ? { language: 'english', duration: 1, text, segments: [] } : { text };
 }
 
 /** Returns the reply of the model list. */

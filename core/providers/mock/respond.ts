@@ -58,7 +58,7 @@ export async function respondToForm(bytes: Uint8Array, contentType: string): Pro
   if ('refused' in asked) return asked.refused;
   const file = form.get('file');
   if (!(file instanceof File)) return lacks('file');
-  return timed(asked.behaviour, [JSON.stringify(transcript(file.size))], false);
+  return timed(asked.behaviour, [JSON.stringify(transcript(file.size, form.get('response_format')))], false);
 }
 
 /** Returns the reply to a JSON body of one of the operations. */

@@ -97,6 +97,15 @@ describe('mock replies', () => {
   });
 });
 
+it('a moderation of the mock has every category of OpenAI', () => {
+  const { recording } = play({ model: 'echo', input: ['a', 'b'] }, { path: '/v1/moderations' });
+  const [first, second] = recording.json().results;
+  expect(first).toMatchObject({ flagged: false, categories: { hate: false, 'self-harm/intent': false } });
+  expect(Object.keys(first.categories)).toHaveLength(13);
+  expect(Object.keys(first.category_scores)).toEqual(Object.keys(first.categories));
+  expect(second).toEqual(first);
+});
+
 describe('injected mock errors', () => {
   it('have the status and retry-after of the model name', () => {
     const { recording } = play({ model: 'status=429;retry-after=2', messages: hello });
@@ -198,6 +207,12 @@ describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('a mock ca
 
   it('returns the number of received audio bytes', async () => {
     expect(await hear({ model: 'echo', file })).toEqual([200, { text: '12 bytes were heard' }]);
+  });
+
+  it('has the members of a verbose transcript', async () => {
+    const text = '12 bytes were heard';
+    const verbose = { language: 'english', duration: 1, text, segments: [] };
+    expect(await hear({ model: 'echo', file, response_format: 'verbose_json' })).toEqual([200, verbose]);
   });
 
   it.each([
