@@ -115,6 +115,25 @@ describe('content without a chat counterpart is reported with Responses names', 
     expect(dropped).toEqual(['input.web_search_call', 'input.reasoning']);
   });
 
+  it.each([
+    { type: 'program', call_id: 'p1', code: 'x', fingerprint: 'f' },
+    { type: 'program_output', call_id: 'p1', result: '1', status: 'completed' },
+    { type: 'mcp_approval_request', id: 'm1', name: 'n', arguments: '{}', server_label: 's' },
+    { type: 'mcp_approval_response', approval_request_id: 'm1', approve: true },
+  ])('records of programs and approvals: $type', (item) => {
+    const call = {
+      type: 'function_call',
+      call_id: 'c1',
+      name: 'f',
+      arguments: '{}',
+      caller: { type: 'program', caller_id: 'p1' },
+    };
+    const result = { type: 'function_call_output', call_id: 'c1', output: 'r' };
+    const { body, dropped } = asked({ input: [item, call, result, { role: 'user', content: 'x' }] });
+    expect((body.messages as JsonObject[]).map(({ role }) => role)).toEqual(['assistant', 'tool', 'user']);
+    expect(dropped).toEqual([`input.${item.type}`]);
+  });
+
   it('parameters', () => {
     const { dropped } = asked({
       input: 'x',
