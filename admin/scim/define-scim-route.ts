@@ -9,11 +9,17 @@ import { scimScope } from './scope.ts';
 /** Statuses of success by method. A PATCH of a group has no body. */
 const done = { GET: [200, 304], POST: [201], PUT: [200], PATCH: [200, 204], DELETE: [204] } as const;
 
+/** Names of attributes. Clients with an empty list send an empty text, which selects nothing by itself, as if it were absent. */
+const names = v.optional(
+  v.pipe(
+    v.string(),
+    v.maxLength(2_048, 'at most 2,048 characters'),
+    v.transform((text) => (text.trim() === '' ? undefined : text)),
+  ),
+);
+
 /** Members of a query that every SCIM route accepts. Unknown ones are ignored. */
-export const attributesQuery = v.object({
-  attributes: v.optional(v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'))),
-  excludedAttributes: v.optional(v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'))),
-});
+export const attributesQuery = v.object({ attributes: names, excludedAttributes: names });
 
 /** A route below `/scim/{organisationId}` with the errors of RFC 7644. Only the organisation of the token exists. */
 export function defineScimRoute<Query extends v.GenericSchema, Body extends v.GenericSchema | null>(

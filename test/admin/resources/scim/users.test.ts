@@ -242,6 +242,15 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     },
   );
 
+  it('have all attributes if an empty list of attributes is asked for', async () => {
+    const user = await newUser();
+    for (const name of ['attributes', 'excludedAttributes'])
+      expect((await scim('GET', `/Users/${user.id}?${name}=`)).body).toEqual(user);
+    const filter = `userName eq "${user.userName}"`;
+    const found = await scim('POST', '/Users/.search', { filter, attributes: [] });
+    expect(found.body.Resources).toEqual([user]);
+  });
+
   it('are found by a search with the query in the body', async () => {
     const user = await newUser({ displayName: 'Search me' });
     const filter = `userName eq "${user.userName}"`;
