@@ -42,6 +42,18 @@ export function toExportRow(log: Log, fields: readonly ExportField[]): Record<st
   return Object.fromEntries(fields.map((field) => [field, exportFieldRules[field].read(log)]));
 }
 
+/**
+ * Returns a row as a line of JSON. Half of a surrogate pair, which bodies may contain, becomes U+FFFD: DuckDB and others refuse the whole file
+ * because of it. `JSON.stringify` writes only such halves as escapes.
+ */
+export function toLine(row: Readonly<Record<string, unknown>>): string {
+  const json = JSON.stringify(row);
+  const line = json.includes('\\ud')
+    ? json.replace(/\\\\|\\ud[0-9a-f]{3}/g, (found) => (found.length === 6 ? '\ufffd' : found))
+    : json;
+  return `${line}\n`;
+}
+
 function metadataOf({ metrics }: Log): Record<string, string> {
   const values = metrics['metadata.value'];
   return Object.fromEntries(metrics['metadata.key'].map((key, at) => [key, values[at] ?? '']));

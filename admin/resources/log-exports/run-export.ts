@@ -12,7 +12,7 @@ import { logStoreOf } from '../logs/log-store.ts';
 import { readNames } from '../logs/read-names.ts';
 import { toLog } from '../logs/to-log.ts';
 import { type LogExport, logExports } from './entity.ts';
-import { toExportRow } from './export-fields.ts';
+import { toExportRow, toLine } from './export-fields.ts';
 import { deleteParts, fromPart, type PartStore, readParts, toPart, writePart } from './parts.ts';
 import { deniedFields, queryOf, windowOf } from './service.ts';
 
@@ -66,7 +66,7 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
   const isComplete = row.parts > 0 && (row.position === null || row.position === undefined);
   if (isComplete || page.size <= 0) return complete(services, store);
   const { logs, next } = await readPage(services, em, row, page);
-  const lines = logs.map((log) => `${JSON.stringify(toExportRow(log, row.requestedData))}\n`).join('');
+  const lines = logs.map((log) => toLine(toExportRow(log, row.requestedData))).join('');
   const part = await toPart(lines);
   await writePart(store, 'rows', row.parts, part, async (tx) => {
     const rowsDone = row.rowsDone + logs.length;
