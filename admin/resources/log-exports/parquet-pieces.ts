@@ -9,7 +9,12 @@ const elements = {
   BOOLEAN: { type: 'BOOLEAN' },
   DOUBLE: { type: 'DOUBLE' },
   INT32: { type: 'INT32' },
-  TIME: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
+  // DuckDB and Polars read the converted type alone as a local time.
+  TIME: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MILLIS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+  },
 } as const;
 
 /**

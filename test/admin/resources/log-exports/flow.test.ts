@@ -1,5 +1,5 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { parquetReadObjects } from 'hyparquet';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
@@ -94,6 +94,9 @@ describe.each(ruleDatabases)('log exports, on %s', (database) => {
     const reply = await fetch(await urlOf(id));
     const bytes = await reply.arrayBuffer();
     expect(Number(reply.headers.get('content-length'))).toBe(bytes.byteLength);
+    // Some readers take a time without this type for a local one.
+    const utc = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' };
+    expect(parquetMetadata(bytes).schema.find(({ name }) => name === 'created_at')).toMatchObject({ logical_type: utc });
     const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
     expect(await parquetReadObjects({ file: bytes, compressors })).toEqual(
       records.toReversed().map((record) => ({
