@@ -22,8 +22,22 @@ export function createObjectStore(
   const url = new URL(settings.objectStore);
   const store = url.protocol === 'file:' ? createDirectoryStore(fileURLToPath(url)) : createS3Store(settings, url, fetch);
   let failedAtMs: number | null = null;
+  let isReadable = true;
   return {
     ...store,
+    async get(key, range) {
+      try {
+        const found = await store.get(key, range);
+        if (!isReadable) log.info({}, 'reads from the object store succeed again');
+        isReadable = true;
+        return found;
+      } catch (error) {
+        const text = 'cannot read from the object store; logs are shown without bodies, and exports wait';
+        if (isReadable) log.warn({ reason: messageOf(error) }, text);
+        isReadable = false;
+        throw error;
+      }
+    },
     async put(key, bytes) {
       if (failedAtMs !== null && clock.elapsed() - failedAtMs < restMs) {
         throw new ObjectStoreError('OBJECT_STORE: the last write failed; the next one follows after 30 s');
@@ -42,11 +56,11 @@ export function createObjectStore(
   };
 }
 
-/** Writes and removes an empty object, so that the log names an unusable store at the start. */
+/** Writes, reads and removes an empty object, so that the log names an unusable store, or a missing permission, at the start. */
 export async function tryObjectStore(store: ObjectStore): Promise<void> {
   try {
     await store.put('start-check', new Uint8Array(0));
-    await store.remove('start-check');
+    await store.get('start-check').finally(() => store.remove('start-check'));
   } catch {
     // The store has logged the reason.
   }

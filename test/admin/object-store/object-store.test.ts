@@ -155,6 +155,34 @@ describe('bucket', () => {
   });
 });
 
+describe('reads', () => {
+  it('that fail are logged once, with the reason, until one succeeds', async () => {
+    const store = open('bucket, path style');
+    await store.put('a', Buffer.from('x'));
+    bucket.trouble = 'denied';
+    await expect(store.get('a')).rejects.toThrow('AccessDenied');
+    await expect(store.get('a', { offset: 0, length: 1 })).rejects.toThrow('AccessDenied');
+    bucket.trouble = null;
+    await store.get('a');
+    await store.get('a');
+    expect(log.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'cannot read from the object store; logs are shown without bodies, and exports wait',
+        fields: { reason: 'OBJECT_STORE: GET a failed: status 403 (AccessDenied)' },
+      },
+      { level: 'info', message: 'reads from the object store succeed again', fields: {} },
+    ]);
+  });
+
+  it('are tried at the start, because keys may have the permission to write alone', async () => {
+    bucket.trouble = [null, 'denied', null];
+    await tryObjectStore(open('bucket, path style'));
+    expect(bucket.requests).toEqual(['PUT logs/start-check', 'GET logs/start-check', 'DELETE logs/start-check']);
+    expect(log.lines).toMatchObject([{ fields: { reason: 'OBJECT_STORE: GET start-check failed: status 403 (AccessDenied)' } }]);
+  });
+});
+
 describe('tryObjectStore', () => {
   it.each(['directory', 'bucket, path style'])('leaves nothing in a usable %s', async (kind) => {
     await tryObjectStore(open(kind));

@@ -19,8 +19,8 @@ export interface FakeBucket {
   readonly requests: string[];
   /** Temporary keys that the bucket accepts beside `bucketKeys`, by key id. */
   readonly loans: Map<string, { readonly secret: string; readonly token: string }>;
-  /** For the next requests, one each, or for all until it is null. */
-  trouble: Trouble | Trouble[] | null;
+  /** For the next requests, one each (null: none), or for all until it is null. */
+  trouble: Trouble | (Trouble | null)[] | null;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export async function startFakeBucket(bucket: string, region = 'us-east-1'): Pro
   const objects = new Map<string, Buffer>();
   const requests: string[] = [];
   const loans: FakeBucket['loans'] = new Map();
-  const state: { trouble: Trouble | Trouble[] | null } = { trouble: null };
+  const state: { trouble: Trouble | (Trouble | null)[] | null } = { trouble: null };
   const server = createServer(async (message, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of message) chunks.push(chunk as Buffer);
