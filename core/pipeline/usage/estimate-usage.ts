@@ -9,7 +9,7 @@ import {
   textsBelow,
   tokensBesideTexts,
 } from '../../contract/values/models/prompt-text.ts';
-import { audioSecondsMax, emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { audioSecondsMax, emptyUsage, inputTokensOf, type Usage } from '../../contract/values/models/usage.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 import type { Outgoing } from '../attempt/outgoing-call.ts';
 
@@ -122,9 +122,15 @@ export function unfinishedUsage(
   }
   const outputTokens = Math.max(seen.events, seen.body === null ? 0 : Math.ceil(textLength(seen.body) / charactersPerToken));
   const { usage } = seen;
-  if (usage === null) {
+  // Some servers with the format of Anthropic or OpenAI begin with counts of zero, and state the real ones at the end.
+  if (usage === null || inputTokensOf(usage) === 0) {
     const inputTokens = roughTokens(promptTexts(ctx.params)) + tokensBesideTexts(ctx.params);
-    return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
+    return {
+      ...(usage ?? emptyUsage()),
+      inputTokens,
+      outputTokens: Math.max(outputTokens, usage?.outputTokens ?? 0),
+      estimated: true,
+    };
   }
   return usage.outputTokens >= outputTokens ? usage : { ...usage, outputTokens, estimated: true };
 }

@@ -8,7 +8,7 @@ import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Maybe } from '../../contract/values/maybe.ts';
 import { roughImageUsage } from '../../contract/values/models/rough-image-usage.ts';
-import { emptyUsage, type Usage } from '../../contract/values/models/usage.ts';
+import { emptyUsage, inputTokensOf, noUnits, type Usage } from '../../contract/values/models/usage.ts';
 import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../request/json-scanner.ts';
 import { bytesPerToken } from '../request/passed-request.ts';
 import { SideDecoder } from './side-decoder.ts';
@@ -112,9 +112,10 @@ export class ReplyMeter {
     if (stated === null && this.#isStream && makesImages(this.#ctx.endpoint?.proxyPath ?? '') && this.#scanner?.items)
       return { ...roughImageUsage(this.#ctx.passed?.params ?? {}), inputTokens: estimate.inputTokens };
     if (stated === null) return { ...estimate, estimated: true };
-    return stated.outputTokens >= estimate.outputTokens
-      ? stated
-      : { ...stated, outputTokens: estimate.outputTokens, estimated: true };
+    const isBegun = inputTokensOf(stated) === 0 && stated.units === noUnits;
+    const inputTokens = isBegun ? estimate.inputTokens : stated.inputTokens;
+    if (inputTokens === stated.inputTokens && stated.outputTokens >= estimate.outputTokens) return stated;
+    return { ...stated, inputTokens, outputTokens: Math.max(stated.outputTokens, estimate.outputTokens), estimated: true };
   }
 
   #read(chunk: Uint8Array): void {

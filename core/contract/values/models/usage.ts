@@ -92,9 +92,14 @@ export function statedCount(value: unknown): number {
 
 const decimal = /^\d{1,15}(?:\.\d{1,15})?$/;
 
+/** Input of every kind. */
+export function inputTokensOf(usage: Pick<Usage, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>): number {
+  return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+}
+
 /** Input of every kind plus output. */
 export function totalTokens(usage: Pick<Usage, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'>): number {
-  return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+  return inputTokensOf(usage) + usage.outputTokens;
 }
 
 /** Maximum of `x-svc-audio-file-duration`: a week, longer than any file that providers accept. */

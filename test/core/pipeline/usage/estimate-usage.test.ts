@@ -1,7 +1,5 @@
-import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
-import { defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
 import type { UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
@@ -11,36 +9,11 @@ import {
   chatReply,
   chatStream,
   createHarness,
-  type FakeSink,
   failWith,
-  type Harness,
   replyWith,
   type Script,
 } from '../../../../core/test-kit/pipeline-harness.ts';
-
-const body = { model: '@one/gpt-5', messages: [{ role: 'user', content: 'x'.repeat(40) }] };
-const prompt = { inputTokens: 10, usageEstimated: true };
-
-/** Sends a request whose client disconnects when `leave` is called. Returns its record. */
-async function recordOf(
-  harness: Harness,
-  script: (leave: () => void) => Script[],
-  request: { path?: string; headers?: Record<string, string>; body?: JsonObject } = {},
-) {
-  let client: FakeSink | null = null;
-  harness.script(...script(() => client?.leave()));
-  await harness.send({
-    method: 'POST',
-    path: '/v1/chat/completions',
-    body,
-    ...request,
-    prepare: (sink) => {
-      client = sink;
-    },
-  });
-  expect(harness.records).toHaveLength(1);
-  return harness.records[0];
-}
+import { body, prompt, recordOf, slow } from './leaving-client.ts';
 
 const head = (handler: UpstreamHandler): unknown => handler.onHead(200, ['content-type', 'application/json']);
 const part = (text: string, bytes: number): Buffer => Buffer.from(JSON.stringify(chatReply(text)).slice(0, bytes));
@@ -291,95 +264,6 @@ describe('usage of a reply that the provider cuts', () => {
     expect(harness.records[0]?.discarded).toMatchObject([{ providerSlug: 'one', inputTokens: 10 }]);
   });
 });
-
-describe('usage of a stream of images whose client disconnects', () => {
-  const preview = { type: 'image_generation.partial_image', b64_json: 'AAAA', quality: 'medium', size: '1024x1536' };
-  const done = { type: 'image_generation.completed', b64_json: 'AAAA', usage: { input_tokens: 9, output_tokens: 70 } };
-  const send = (path: string, events: readonly JsonObject[]) =>
-    recordOf(
-      createHarness(),
-      (leave) => [
-        (_call, handler) => {
-          handler.onHead(200, ['content-type', 'text/event-stream']);
-          for (const data of events) handler.onData(Buffer.from(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`));
-          leave();
-        },
-      ],
-      {
-        path,
-        headers: path.includes('proxy') ? { 'x-svc-provider': '@one' } : {},
-        body: { model: '@one/gpt-image-1', prompt: 'a lighthouse', stream: true, quality: 'medium', size: '1024x1536' },
-      },
-    );
-
-  it.each(['/v1/images/generations', '/v1/proxy/images/generations'])(
-    'counts the image behind a preview, on %s',
-    async (path) => {
-      const image = { outputTokens: 1_584, media: { imageOutputTokens: 1_584 }, usageEstimated: true };
-      expect(await send(path, [preview, preview])).toMatchObject({ outcome: 'aborted', ...image });
-    },
-  );
-
-  it.each(['/v1/images/generations', '/v1/proxy/images/generations'])(
-    'counts what the provider has stated, on %s',
-    async (path) => {
-      expect(await send(path, [preview, done])).toMatchObject({ outcome: 'aborted', inputTokens: 9, outputTokens: 70 });
-    },
-  );
-});
-
-describe('usage of a stream that is held for a plugin, if it does not complete', () => {
-  const events = (...each: JsonObject[]) => Buffer.from(each.map((data) => `data: ${JSON.stringify(data)}\n\n`).join(''));
-  const text = (content: string) => ({
-    id: 'c',
-    model: 'gpt-5',
-    choices: [{ index: 0, delta: { content }, finish_reason: null }],
-  });
-  const counts = { id: 'c', model: 'gpt-5', choices: [], usage: { prompt_tokens: 70, completion_tokens: 2, total_tokens: 72 } };
-  const delta = { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'y'.repeat(8) };
-  const held = (bytes: Uint8Array, then: (handler: UpstreamHandler) => void): Script => {
-    return (_call, handler) => {
-      handler.onHead(200, ['content-type', 'text/event-stream']);
-      handler.onData(bytes);
-      then(handler);
-    };
-  };
-  const reset = (handler: UpstreamHandler) => handler.onError(new GatewayError('upstream_reset'));
-  const request = { body: { ...body, stream: true } };
-
-  it('is what the provider has stated', async () => {
-    const harness = createHarness({ plugins: [slow()] });
-    const record = await recordOf(harness, () => [held(events(text('a'), text('b'), counts), reset)], request);
-    expect(record).toMatchObject({ outcome: 'failed', inputTokens: 70, outputTokens: 3 });
-  });
-
-  it('is what the provider has stated, if the client disconnects', async () => {
-    const harness = createHarness({ plugins: [slow()] });
-    const record = await recordOf(harness, (leave) => [held(events(text('a'), counts), leave)], request);
-    expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 70, outputTokens: 2, usageEstimated: false });
-  });
-
-  it('without counts has one token for each event', async () => {
-    const harness = createHarness({ plugins: [slow()] });
-    const path = '/v1/responses';
-    const sent = { path, body: { model: '@one/gpt-5', input: 'x'.repeat(40), stream: true } };
-    const record = await recordOf(harness, () => [held(events(delta, delta, delta), reset)], sent);
-    expect(record).toMatchObject({ outcome: 'failed', ...prompt, outputTokens: 3 });
-  });
-});
-
-/** Reads whole replies, and takes some turns for it. */
-function slow() {
-  return defineCorePlugin({
-    name: 'slow',
-    stage: 'output-guardrails',
-    reads: { response: 'body' },
-    config: v.optional(v.strictObject({})),
-    onConfig: () => ({
-      onAttemptResponse: () => new Promise<undefined>((resolve) => setImmediate(() => setImmediate(() => resolve(undefined)))),
-    }),
-  });
-}
 
 function replyThen(leave: () => void, reply: JsonObject = chatReply('hello')): Script {
   return (call, handler) => {
