@@ -8,7 +8,7 @@ import {
 } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
-import type { Usage } from '../contract/values/models/usage.ts';
+import { sumUsage, type Usage } from '../contract/values/models/usage.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import {
   type Closing,
@@ -21,6 +21,7 @@ import {
   tooSlow,
 } from './closing.ts';
 import { Inspection } from './inspection.ts';
+import { OpenResponse } from './open-response.ts';
 import { Reading } from './reading.ts';
 import { Relay } from './relay.ts';
 import { SessionEstimate } from './session-estimate.ts';
@@ -72,6 +73,8 @@ export class Session {
   readonly #provider: Side;
   readonly #usage: SessionUsage | null;
   readonly #estimate: SessionEstimate | null;
+  /** Null if the provider is not known to state usage. */
+  readonly #open: OpenResponse | null;
   readonly #startedAtMs: number;
   #activeAtMs: number;
   #over = false;
@@ -99,6 +102,7 @@ export class Session {
     this.#provider = this.#sideOf(given.provider, given.client, () => this.#provider);
     this.#usage = given.readUsage === null ? null : new SessionUsage(given.readUsage);
     this.#estimate = given.isEstimated ? new SessionEstimate() : null;
+    this.#open = given.readUsage === null || given.isEstimated ? null : new OpenResponse();
   }
 
   start(): void {
@@ -158,6 +162,7 @@ export class Session {
         from.bytes += data.length;
         this.#given.readModel?.(data, from === this.#client);
         if (this.#estimate) this.#addEstimate(data, isBinary, from === this.#client);
+        this.#open?.add(data, from === this.#client);
         from.receivedAtMs = this.#clock.elapsed();
         this.#activeAtMs = from.receivedAtMs;
         const passed = pass(data, isBinary);
@@ -228,6 +233,7 @@ export class Session {
   #fromProvider(data: Uint8Array, isBinary: boolean): Uint8Array | null {
     const isEvent = !isBinary || (this.#given.readsBinary && data[0] === openBrace);
     if (isEvent && this.#usage?.take(data)) {
+      this.#open?.counted();
       this.#given.ctx.usage = this.#usage.total();
       this.#isUncounted = true;
       this.#isUnrecorded = true;
@@ -256,6 +262,12 @@ export class Session {
 
   #used(): Usage | null {
     return this.#usage?.total() ?? this.#estimate?.total() ?? null;
+  }
+
+  /** Returns the usage with that of a response in progress. */
+  #usedAtEnd(): Usage | null {
+    const [used, open] = [this.#used(), this.#open?.usage() ?? null];
+    return used && open ? sumUsage([open, used]) : (used ?? open);
   }
 
   /** Passes the usage to plugins. Each of them may end the session. */
@@ -297,7 +309,7 @@ export class Session {
     const { ctx } = this.#given;
     ctx.requestBytes = this.#client.bytes;
     ctx.replyBytes = this.#provider.bytes;
-    ctx.usage = this.#used();
+    ctx.usage = closing === null ? this.#used() : this.#usedAtEnd();
     ctx.session = {
       messagesFromClient: this.#client.messages,
       messagesFromProvider: this.#provider.messages,
