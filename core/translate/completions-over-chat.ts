@@ -1,8 +1,8 @@
 import type { Operation, OperationCall } from '../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../contract/values/json/json.ts';
-import { badParam } from '../formats/bad-param.ts';
 import { noteOnce } from '../formats/note-once.ts';
+import { onePrompt } from '../formats/one-prompt.ts';
 import { pickFormat } from '../formats/pick-format.ts';
 import { dropUnread } from '../formats/reply-notes.ts';
 
@@ -37,13 +37,6 @@ export function completionsOrChat(
     // The first event of Azure has an empty object.
     ofEvent: ({ object }) => (object === undefined || object === '' ? null : formatOf(object)),
   });
-}
-
-/** Several prompts in one call, or prompts of token numbers, have no counterpart in a chat. */
-function onePrompt(prompt: unknown, provider: string): string {
-  if (typeof prompt === 'string') return prompt;
-  if (Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string') return prompt[0];
-  throw badParam('prompt', `one text is expected by ${provider}`);
 }
 
 function completionOf(chat: JsonObject, call: OperationCall): JsonObject {

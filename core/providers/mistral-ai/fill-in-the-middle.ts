@@ -1,7 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
-import { badParam } from '../../formats/bad-param.ts';
+import { onePrompt } from '../../formats/one-prompt.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 
@@ -28,7 +28,7 @@ export function fillInTheMiddle(id: string): Operation {
     ...chat,
     toProvider: (params, call) => {
       const body = chat.toProvider?.(params, call) ?? params;
-      const prompt = onePrompt(params.prompt);
+      const prompt = onePrompt(params.prompt, id);
       return body.prompt === prompt ? body : { ...body, prompt };
     },
     fromProvider: (reply, call) => textCompletion(chat.fromProvider?.(reply, call) ?? reply, 'message'),
@@ -58,12 +58,6 @@ export function chatOrFillInTheMiddle(id: string, chat: Operation): Operation {
     path: (call) => (asked(call) ? path : chat.path(call)),
     toProvider: (params, call) => (asked(call) ? fim : chat).toProvider?.(params, call) ?? params,
   };
-}
-
-function onePrompt(prompt: unknown): string {
-  if (typeof prompt === 'string') return prompt;
-  if (Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string') return prompt[0];
-  throw badParam('prompt', 'one text is expected by mistral-ai');
 }
 
 function textCompletion(chat: JsonObject, member: 'message' | 'delta'): JsonObject {

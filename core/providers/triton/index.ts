@@ -4,7 +4,7 @@ import { withoutTrailingSlashes } from '../../contract/values/addresses/trailing
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { percentDecoded } from '../../contract/values/text/percent-decoded.ts';
-import { badParam } from '../../formats/bad-param.ts';
+import { onePrompt } from '../../formats/one-prompt.ts';
 import { providerError, streamError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { declaration } from './settings.ts';
@@ -77,13 +77,7 @@ function toGenerate({ model: _model, prompt, stream, ...params }: JsonObject, ca
     delete inputs[name];
   }
   if (stream === true) given.stream = true;
-  return { text_input: onePrompt(prompt), ...inputs, ...(Object.keys(given).length > 0 ? { parameters: given } : {}) };
-}
-
-function onePrompt(prompt: unknown): string {
-  if (typeof prompt === 'string') return prompt;
-  if (Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string') return prompt[0];
-  throw badParam('prompt', 'one text is expected by triton');
+  return { text_input: onePrompt(prompt, 'triton'), ...inputs, ...(Object.keys(given).length > 0 ? { parameters: given } : {}) };
 }
 
 /** Streams have no terminal event: the end of the stream is the end of the reply. */

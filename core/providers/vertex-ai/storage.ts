@@ -2,6 +2,7 @@ import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { OperationCall, StepResponse, StepServices } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { requireOwnHost } from '../../formats/stored/require-own-host.ts';
 import { type ObjectLocation, objectOfId } from '../../formats/stored/stored-object.ts';
 import { exchange } from '../../formats/stored/stored-operation.ts';
 
@@ -23,14 +24,7 @@ export function bucketOf(call: OperationCall): string {
   });
 }
 
-/** Rejects settings with a custom host: files and jobs have other hosts, and the credential is not meant for them. */
-export function requireGoogle({ settings }: OperationCall): void {
-  if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
-  throw new GatewayError('invalid_config', {
-    message: 'custom_host: not supported for files, batches and fine-tuning of vertex-ai. Use a provider without custom_host',
-    param: 'custom_host',
-  });
-}
+export const requireGoogle = requireOwnHost('vertex-ai');
 
 /** Returns the object's description: `{name, bucket, size, timeCreated, …}`. */
 export async function describeObject(services: StepServices, location: ObjectLocation): Promise<JsonObject> {

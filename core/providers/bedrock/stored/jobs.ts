@@ -1,8 +1,8 @@
 import { isOwnId } from '../../../contract/provider/own-store.ts';
 import type { OperationCall, StepServices } from '../../../contract/provider/provider.ts';
-import { GatewayError } from '../../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../../formats/bad-param.ts';
+import { requireOwnHost } from '../../../formats/stored/require-own-host.ts';
 import { idOf } from '../../../formats/stored/stored-files.ts';
 import { decoded, objectOfId } from '../../../formats/stored/stored-object.ts';
 import { askForJson, limitOf } from '../../../formats/stored/stored-operation.ts';
@@ -19,14 +19,7 @@ export interface JobKind {
   readonly time: string;
 }
 
-/** Rejects settings with a custom host: files and jobs have other hosts, and the credential is not meant for them. */
-export function requireAws({ settings }: OperationCall): void {
-  if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
-  throw new GatewayError('invalid_config', {
-    message: 'custom_host: not supported for files, batches and fine-tuning of bedrock. Use a provider without custom_host',
-    param: 'custom_host',
-  });
-}
+export const requireAws = requireOwnHost('bedrock');
 
 /** Returns the path of the job in the client's path. */
 export function jobPath(kind: JobKind, call: OperationCall): string {
