@@ -5,6 +5,7 @@ import { noteOnce } from '../formats/note-once.ts';
 import { onePrompt } from '../formats/one-prompt.ts';
 import { pickFormat } from '../formats/pick-format.ts';
 import { dropUnread } from '../formats/reply-notes.ts';
+import { convertEvents } from './convert-events.ts';
 
 /**
  * Text completions of a provider that has only chat. The prompt becomes one user message, the reply's text the completion. A
@@ -53,10 +54,7 @@ function completionStream(chat: Operation, call: OperationCall): StreamTranslato
     const says = choices.length === 0 || choices.some((choice) => choice.text !== '' || choice.finish_reason !== null);
     return says ? [{ event: null, data: { ...event.data, object: 'text_completion', choices } }] : [];
   };
-  return {
-    push: (event) => (inner === null ? [event] : inner.push(event)).flatMap(translate),
-    end: () => (inner?.end() ?? []).flatMap(translate),
-  };
+  return convertEvents(inner, translate);
 }
 
 /** Fields of a message that have another form in a text completion. Native blocks repeat them. */

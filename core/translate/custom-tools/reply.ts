@@ -1,6 +1,7 @@
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { withToolIndexes } from '../../formats/openai/tool-indexes.ts';
+import { convertEvents } from '../convert-events.ts';
 import { type InputReader, inputOf, inputReader } from './input-reader.ts';
 
 /** Returns a chat completion in which the calls of these tools are calls of custom tools. */
@@ -67,10 +68,7 @@ export function customCallStream(inner: StreamTranslator | null, names: Readonly
     return isObject(chunk.usage) || !choices.every(isEmpty) ? [{ ...event, data: { ...chunk, choices } }] : [];
   };
 
-  return {
-    push: (event) => (inner === null ? [event] : inner.push(event)).flatMap(convertEvent),
-    end: () => (inner?.end() ?? []).flatMap(convertEvent),
-  };
+  return convertEvents(inner, convertEvent);
 }
 
 /** True for a choice of a chunk that states nothing. */

@@ -1,19 +1,12 @@
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { convertEvents } from '../convert-events.ts';
+import { convertItems } from '../convert-items.ts';
 import { type InputReader, inputOf, inputReader } from './input-reader.ts';
 
-/**
- * Returns a response in which the calls of these tools are calls of custom tools. `asked` holds the parameters of the client, whose tools
- * the response repeats.
- */
+/** Returns a response in which the calls of these tools are calls of custom tools. */
 export function withCustomItems(response: JsonObject, names: ReadonlySet<unknown>, asked: JsonObject): JsonObject {
-  const { output, tools, tool_choice: choice } = response;
-  return {
-    ...response,
-    ...(Array.isArray(output) ? { output: output.map((item) => customItem(item, names)) } : {}),
-    ...(tools === undefined ? {} : { tools: asked.tools }),
-    ...(choice === undefined ? {} : { tool_choice: asked.tool_choice ?? choice }),
-  };
+  return convertItems(response, (item) => customItem(item, names), asked);
 }
 
 /** Changes the events of a Responses stream in the same way. `inner` translates the provider's events; null if it needs none. */
@@ -65,10 +58,7 @@ export function customItemStream(
     });
   };
 
-  return {
-    push: (event) => (inner === null ? [event] : inner.push(event)).flatMap(convertEvent),
-    end: () => (inner?.end() ?? []).flatMap(convertEvent),
-  };
+  return convertEvents(inner, convertEvent);
 }
 
 function customItem(item: unknown, names: ReadonlySet<unknown>): unknown {

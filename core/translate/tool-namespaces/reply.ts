@@ -1,21 +1,14 @@
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { convertEvents } from '../convert-events.ts';
+import { convertItems } from '../convert-items.ts';
 import type { NamespacedTool } from './request.ts';
 
 type Tools = ReadonlyMap<unknown, NamespacedTool>;
 
-/**
- * Returns a response in which calls of these tools have the name and the namespace that the client gave. `asked` holds the parameters of
- * the client, whose tools the response repeats.
- */
+/** Returns a response in which calls of these tools have the name and the namespace that the client gave. */
 export function withNamespaces(response: JsonObject, tools: Tools, asked: JsonObject): JsonObject {
-  const { output, tools: repeated, tool_choice: choice } = response;
-  return {
-    ...response,
-    ...(Array.isArray(output) ? { output: output.map((item) => namespacedItem(item, tools)) } : {}),
-    ...(repeated === undefined ? {} : { tools: asked.tools }),
-    ...(choice === undefined ? {} : { tool_choice: asked.tool_choice ?? choice }),
-  };
+  return convertItems(response, (item) => namespacedItem(item, tools), asked);
 }
 
 /** Changes the events of a Responses stream in the same way. `inner` translates the provider's events; null if it needs none. */
@@ -30,10 +23,7 @@ export function namespaceStream(inner: StreamTranslator | null, tools: Tools, as
     const tool = tools.get(name);
     return tool ? { ...event, data: { ...data, name: tool.name } } : event;
   };
-  return {
-    push: (event) => (inner === null ? [event] : inner.push(event)).map(convert),
-    end: () => (inner?.end() ?? []).map(convert),
-  };
+  return convertEvents(inner, (event) => [convert(event)]);
 }
 
 function namespacedItem(item: unknown, tools: Tools): unknown {

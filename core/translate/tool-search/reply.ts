@@ -1,16 +1,12 @@
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { convertEvents } from '../convert-events.ts';
+import { convertItems } from '../convert-items.ts';
 import { searchName } from './request.ts';
 
-/** Returns a response in which calls of the function are tool searches. `asked` holds the parameters of the client. */
+/** Returns a response in which calls of the function are tool searches. */
 export function withSearchCalls(response: JsonObject, asked: JsonObject): JsonObject {
-  const { output, tools, tool_choice: choice } = response;
-  return {
-    ...response,
-    ...(Array.isArray(output) ? { output: output.map(searchItem) } : {}),
-    ...(tools === undefined ? {} : { tools: asked.tools }),
-    ...(choice === undefined ? {} : { tool_choice: asked.tool_choice ?? choice }),
-  };
+  return convertItems(response, searchItem, asked);
 }
 
 /**
@@ -37,10 +33,7 @@ export function searchCallStream(inner: StreamTranslator | null, asked: JsonObje
     if (data === null) return [];
     return [{ ...event, data: 'sequence_number' in data ? { ...data, sequence_number: sequence++ } : data }];
   };
-  return {
-    push: (event) => (inner === null ? [event] : inner.push(event)).flatMap(convertEvent),
-    end: () => (inner?.end() ?? []).flatMap(convertEvent),
-  };
+  return convertEvents(inner, convertEvent);
 }
 
 function searchItem(item: unknown): unknown {
