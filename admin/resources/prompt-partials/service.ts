@@ -72,7 +72,7 @@ export async function addPartial(
   await checkPartialText(change.tx, partial, sent.string);
   await change.tx.flush();
   const version = addVersion(change.tx, partial, sent.string, sent.description);
-  announce(change, partial, 'upsert');
+  announce(change, partial);
   return { partial, version };
 }
 
@@ -103,7 +103,7 @@ export async function updatePartial(
   } else if (description !== undefined) {
     (await versionOf(tx, partial, partial.version)).description = description;
   }
-  announce(change, partial, 'upsert');
+  announce(change, partial);
   return latest;
 }
 
@@ -113,7 +113,7 @@ export async function publishVersion(change: Change, partial: PromptPartial, act
   await checkPartialText(change.tx, partial, version.string);
   partial.version = number;
   touch(partial, actor);
-  announce(change, partial, 'upsert');
+  announce(change, partial);
 }
 
 /** Archives a partial. Requests for prompts that name it then fail. */
@@ -136,8 +136,8 @@ export async function findVersion(em: EntityManager, partial: PromptPartial, nam
   return found;
 }
 
-function announce(change: Change, partial: PromptPartial, op: 'upsert' | 'delete'): void {
-  announceItem(change, 'prompt-partial', partial, op);
+function announce(change: Change, partial: PromptPartial): void {
+  announceItem(change, 'prompt-partial', partial, 'upsert');
 }
 
 async function versionOf(em: EntityManager, partial: PromptPartial, number: number): Promise<PromptPartialVersion> {

@@ -31,7 +31,7 @@ export const promptsResource = defineResource({
         async changed(change, { id, organisationId }) {
           const using = await change.tx.find(promptLabelVersions, { organisationId, labelId: id });
           const where = { id: { $in: using.map(({ promptId }) => promptId) }, status: 'active' } as const;
-          for (const row of await change.tx.find(prompts, where, { orderBy: { slug: 'asc' } })) announce(change, row, 'upsert');
+          for (const row of await change.tx.find(prompts, where, { orderBy: { slug: 'asc' } })) announce(change, row);
         },
         async remove(change, owner, all) {
           for (const { changed } of all.label) await changed?.(change, owner);

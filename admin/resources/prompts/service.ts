@@ -73,7 +73,7 @@ export async function addPrompt(
   });
   await change.tx.flush();
   const version = addVersion(change.tx, prompt, content, author);
-  announce(change, prompt, 'upsert');
+  announce(change, prompt);
   return { prompt, version };
 }
 
@@ -104,7 +104,7 @@ export async function updatePrompt(change: Change, prompt: Prompt, actor: Actor,
     if (sent.version_description !== undefined) published.description = sent.version_description;
     announceVersion(change, prompt, published.number);
   }
-  announce(change, prompt, 'upsert');
+  announce(change, prompt);
   return latest;
 }
 
@@ -112,7 +112,7 @@ export async function updatePrompt(change: Change, prompt: Prompt, actor: Actor,
 export async function publishVersion(change: Change, prompt: Prompt, actor: Actor, number: number): Promise<void> {
   prompt.version = (await versionOf(change.tx, prompt, number)).number;
   touch(prompt, actor);
-  announce(change, prompt, 'upsert');
+  announce(change, prompt);
 }
 
 /** Archives a prompt. Requests that name it then fail. */
@@ -129,8 +129,8 @@ export async function publishedModels(em: EntityManager, rows: readonly Prompt[]
 }
 
 /** Emits the documents of a prompt. */
-export function announce(change: Change, prompt: Prompt, op: 'upsert' | 'delete'): void {
-  announceItem(change, 'prompt', prompt, op);
+export function announce(change: Change, prompt: Prompt): void {
+  announceItem(change, 'prompt', prompt, 'upsert');
 }
 
 /** Emits the document of one version. */

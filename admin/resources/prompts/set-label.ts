@@ -48,7 +48,7 @@ export async function setLabel(
   row.versions = versions;
   row.updatedBy = prompt.updatedBy;
   row.lastUpdatedAt = prompt.lastUpdatedAt;
-  announce(change, prompt, 'upsert');
+  announce(change, prompt);
   return { name: label.name, row };
 }
 
