@@ -6,7 +6,7 @@ import { backoffMs } from '../contract/values/time/backoff.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
-import type { RefusedRecords } from './rejected-records.ts';
+import type { RefusedRecords } from './refused-records.ts';
 import type { Spool } from './spool.ts';
 
 const restMsMax = 1000;

@@ -5,7 +5,7 @@ import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
-import { createRefusedRecords } from './rejected-records.ts';
+import { createRefusedRecords } from './refused-records.ts';
 import { namesIn } from './segment.ts';
 import { Shipper } from './shipper.ts';
 import { Spool } from './spool.ts';

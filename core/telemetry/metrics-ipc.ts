@@ -1,4 +1,5 @@
 import type { MetricObject } from 'prom-client';
+import type { MessageSource } from '../contract/protocol/notices/process-notices.ts';
 import { isObject } from '../contract/values/json/json.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -18,10 +19,8 @@ const metricsMessages = {
 } as const;
 
 /** One end of a cluster channel: a `cluster.Worker` in the primary, `process` in a worker. */
-export interface MetricsChannel {
+export interface MetricsChannel extends MessageSource {
   send?(message: object, callback: (error: Error | null) => void): unknown;
-  on(event: 'message', listener: (message: unknown) => void): unknown;
-  off(event: 'message', listener: (message: unknown) => void): unknown;
 }
 
 export interface MetricsPeer {

@@ -1,6 +1,6 @@
 import { isObject } from '../../values/json/json.ts';
 
-/** The part of `process` that receives messages of the supervisor. */
+/** One end of a cluster channel: `process` in a worker, which receives messages of the supervisor, or a `cluster.Worker` in the primary. */
 export interface MessageSource {
   on(event: 'message', listener: (message: unknown) => void): unknown;
   off(event: 'message', listener: (message: unknown) => void): unknown;
