@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import type { BodyConsumer, RequestBody } from '../../../../core/contract/values/http/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { mockSender } from '../../../../core/providers/mock/in-process.ts';
 import { mock } from '../../../../core/providers/mock/index.ts';
 import { repliesOfEvents, repliesOfReply } from '../assemble-reply.ts';
@@ -99,10 +100,11 @@ describe('mock replies', () => {
 
 it('a moderation of the mock has every category of OpenAI', () => {
   const { recording } = play({ model: 'echo', input: ['a', 'b'] }, { path: '/v1/moderations' });
-  const [first, second] = recording.json().results;
+  const [first, second] = recording.json().results as [JsonObject, JsonObject];
   expect(first).toMatchObject({ flagged: false, categories: { hate: false, 'self-harm/intent': false } });
-  expect(Object.keys(first.categories)).toHaveLength(13);
-  expect(Object.keys(first.category_scores)).toEqual(Object.keys(first.categories));
+  const categories = Object.keys(first.categories as JsonObject);
+  expect(categories).toHaveLength(13);
+  expect(Object.keys(first.category_scores as JsonObject)).toEqual(categories);
   expect(second).toEqual(first);
 });
 
