@@ -32,6 +32,8 @@ export interface ClientMessage {
   readonly params: JsonObject;
   /** Values of the headers that repeat arguments of a tool, in their order; absent: there are none. */
   readonly repeated?: readonly string[];
+  /** True if the message has members that JSON-RPC does not define. */
+  readonly hasOthers?: true;
 }
 
 /** A message that the gateway rejects itself. */
@@ -85,8 +87,11 @@ export function parseMessage(body: Uint8Array): ClientMessage {
   if (named !== null && typeof params[named] !== 'string' && !isOfNothing) {
     throw new RpcError(rpcCodes.invalidParams, `params.${named}: a text is expected`, { id, status: 200 });
   }
-  return { kind: id === null ? 'notification' : 'request', id, method, params };
+  const hasOthers = Object.keys(value).some((name) => !members.has(name));
+  return { kind: id === null ? 'notification' : 'request', id, method, params, ...(hasOthers ? { hasOthers } : {}) };
 }
+
+const members: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params']);
 
 /** Throws RpcError for an object with a key twice: the gateway would check one of the values, and a server could use the other. */
 function parse(body: Uint8Array): unknown {

@@ -166,10 +166,16 @@ function furtherParams({ method, params }: ClientMessage): JsonObject | null {
 }
 
 /** The members of `_meta` that are not those of the protocol, or `_meta` itself if it is no object; null: there are none. */
-function ownMeta(meta: unknown): unknown {
+export function ownMeta(meta: unknown): unknown {
   if (!isObject(meta)) return meta ?? null;
-  const own = Object.entries(meta).filter(([name]) => !metaOfProtocol.test(name));
+  const own = Object.entries(meta).filter(
+    ([name, value]) => !metaOfProtocol.test(name) || (name === 'progressToken' && !isToken(value)),
+  );
   return own.length === 0 ? null : Object.fromEntries(own);
+}
+
+function isToken(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && !/\s/.test(value));
 }
 
 /** `others` may have other names than the given members. */

@@ -8,15 +8,21 @@ export function isOfTask(method: string | null): boolean {
 }
 
 /**
- * Runs the input guardrails on replies to the questions of a task and on all other parameters, except the id of the task and the place in a list.
+ * Runs the input guardrails on replies to the questions of a task and on all other parameters, except the id of the task and the place in a list: texts
+ * without white space.
  * Throws RpcError -32446.
  */
 export async function checkedTask(checks: ToolChecks, message: ClientMessage): Promise<ClientMessage> {
-  const { taskId, cursor, ...params } = message.params;
+  const isId = ([name, value]: [string, unknown]) => (name === 'taskId' || name === 'cursor') && isPlace(value);
+  const params = Object.fromEntries(Object.entries(message.params).filter((one) => !isId(one)));
   const checked = await checks.checkReplies({ ...message, params });
   if (checked.params === params) return message;
-  const ids = Object.entries({ taskId, cursor }).filter(([, value]) => value !== undefined);
-  return { ...message, params: { ...checked.params, ...Object.fromEntries(ids) } };
+  return { ...message, params: { ...checked.params, ...Object.fromEntries(Object.entries(message.params).filter(isId)) } };
+}
+
+/** True for an id or a place in a list as servers make them. */
+export function isPlace(value: unknown): boolean {
+  return typeof value === 'string' && !/\s/.test(value);
 }
 
 /** True if the result of a method of tasks holds the result of a tool. */

@@ -1,15 +1,16 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import type { JsonObject } from '../contract/values/json/json.ts';
+import { isEmptyObject, type JsonObject } from '../contract/values/json/json.ts';
 import { isPromise } from '../contract/values/maybe.ts';
 import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
+import { ownMeta } from '../json-rpc/tool-guardrails.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
 import type { BodyLimits } from '../pipeline/request/read-body.ts';
 import { callOf } from './call-of.ts';
 import { checkedReply } from './check-reply.ts';
-import { checkedTask, isOfTask } from './check-task.ts';
+import { checkedTask, isOfTask, isPlace } from './check-task.ts';
 import { authorised } from './credentials/authorised.ts';
 import { exchange, type Outgoing, type Work } from './exchange.ts';
 import { checkRoutingHeaders, repeatedArguments } from './headers/routing-headers.ts';
@@ -59,12 +60,13 @@ function heapBytesOf(body: Uint8Array, { jsonValuesMax }: BodyLimits): number {
 }
 
 /** Sends a message to the server, if flags, pins, limits and guardrails allow it. */
-export async function forward(given: Work, message: ClientMessage, outgoing: Omit<Outgoing, 'checks'>): Promise<AttemptReply> {
+export async function forward(given: Work, message: ClientMessage, asked: Omit<Outgoing, 'checks'>): Promise<AttemptReply> {
   const { ctx, parts, call } = given;
   requireEnabled(given.server, message);
   const token = authorised(given);
   const work = isPromise(token) ? await token : token;
   const { server } = work;
+  const outgoing = withoutContent.has(message.method) ? await withCheckedParams(work, message, asked) : asked;
   if (server.pins !== null) await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
   if (message.kind === 'response') return exchange(work, { ...(await checkedReply(work, outgoing)), checks: null });
   if (isOfTask(message.method)) return forwardOfTask(work, message, outgoing);
@@ -87,6 +89,27 @@ const withoutContent: ReadonlySet<string | null> = new Set([
   ...['initialize', 'ping', 'server/discover', 'logging/setLevel', 'subscriptions/listen', ...Object.keys(lists)],
 ]);
 
+/** Parameters that the protocol defines for these methods. */
+const ownParams: ReadonlySet<string> = new Set(['capabilities', 'clientInfo', 'notifications']);
+const placeParams: ReadonlySet<string> = new Set(['cursor', 'level', 'protocolVersion']);
+
+/** A client can send further parameters with every method. The guardrails of every tool read these, and not the reply. */
+async function withCheckedParams<Sent extends Pick<Outgoing, 'body' | 'message' | 'routed'>>(
+  work: Work,
+  message: ClientMessage,
+  outgoing: Sent,
+): Promise<Sent> {
+  if (!work.parts.toolGuardrails.exist(work.ctx, work.server.document)) return outgoing;
+  const isOwn = ([name, value]: [string, unknown]) =>
+    name === '_meta' ? ownMeta(value) === null : ownParams.has(name) || (placeParams.has(name) && isPlace(value));
+  const params = Object.fromEntries(Object.entries(message.params).filter((one) => !isOwn(one)));
+  const checks = isEmptyObject(params) ? null : await checksWithoutTool(work);
+  const checked = (await checks?.checkParams({ ...message, params })) ?? message;
+  if (checks === null || checked.params === params) return withMessage(outgoing, message, message);
+  const own = Object.fromEntries(Object.entries(message.params).filter(isOwn));
+  return withMessage(outgoing, message, { ...message, params: { ...own, ...checked.params } });
+}
+
 /** A server may take content with every method, and reply with content. The guardrails of every tool run. */
 async function forwardOther(work: Work, message: ClientMessage, outgoing: Omit<Outgoing, 'checks'>): Promise<AttemptReply> {
   const checks = withoutContent.has(message.method) ? null : await checksWithoutTool(work);
@@ -103,13 +126,13 @@ async function forwardOfTask(work: Work, message: ClientMessage, outgoing: Omit<
   return exchange(work, { ...withMessage(outgoing, message, await checkedTask(checks, message)), checks });
 }
 
-/** The request with the message that guardrails returned. */
+/** The request with the message that guardrails returned. They do not read members beside `params`, so these are not sent. */
 function withMessage<Sent extends Pick<Outgoing, 'body' | 'message' | 'routed'>>(
   outgoing: Sent,
   message: ClientMessage,
   checked: ClientMessage,
 ): Sent {
-  if (checked === message) return outgoing;
+  if (checked === message && !message.hasOthers) return outgoing;
   if (outgoing.routed !== null) return { ...outgoing, message: checked, routed: checked };
   const { id, method, params } = checked;
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), method, params }));

@@ -51,10 +51,10 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[], r
       if (!media.test(String(members.mimeType))) fileText(members, key, [...path], parts);
       continue;
     }
-    const isOfProtocol =
-      reading === 'metadata' ? metaOfProtocol.test(key) : path.length === 1 && path[0] === 'others' && paramsOfProtocol.has(key);
+    const isOfProtocol = reading === 'metadata' ? metaOfProtocol.test(key) : path[0] === 'others' && isParam(path, key);
     if (isData && !isOfProtocol) parts.push({ text: key, path: [...path, key], kind: 'name' });
-    collectMember(members[key], key, path, parts, readingOf(key, members, isOfProtocol ? 'words' : reading));
+    const isTask = isOfProtocol && key === 'task';
+    collectMember(members[key], key, path, parts, isTask ? 'data' : readingOf(key, members, isOfProtocol ? 'words' : reading));
   }
 }
 
@@ -81,8 +81,11 @@ function readingOf(key: string, holder: JsonObject, reading: Reading): Reading {
   return isForm || dataMembers.has(key) ? 'data' : 'words';
 }
 
-/** Parameters beside the arguments that the protocol defines. */
-const paramsOfProtocol: ReadonlySet<string> = new Set(['task', '_meta']);
+/** True for parameters beside the arguments that the protocol defines, and for the one member of a task. */
+function isParam([, first, second]: readonly (string | number)[], key: string): boolean {
+  if (first === undefined) return key === 'task' || key === '_meta';
+  return first === 'task' && second === undefined && key === 'ttl';
+}
 
 /** The member that a value belongs to. Of a task, the result of the tool is a member. */
 function kindOf([first, second]: TextPart['path']): string | number | undefined {

@@ -110,6 +110,20 @@ describe('guardrails of tools read and redact', () => {
     ['a parameter of a method of tasks', (word) => request('tasks/cancel', { taskId: 't', reason: word })],
     ['the parameter name of a method of tasks', (word) => request('tasks/cancel', { taskId: 't', name: word })],
     ['metadata of a method of tasks', (word) => request('tasks/get', { taskId: 't', _meta: { a: word } })],
+    ['an id of a task that is no text', (word) => request('tasks/cancel', { taskId: [word] })],
+    ['a place in a list of tasks with several words', (word) => request('tasks/list', { cursor: `a ${word}` })],
+    [
+      'a name in the parameters of a task',
+      (word) => request('tools/call', { name: 't', arguments: {}, task: { ttl: 1, [word]: 1 } }),
+    ],
+    [
+      'a token of progress with several words',
+      (word) => request('tools/call', { name: 't', _meta: { progressToken: `a ${word}` } }),
+    ],
+    ['a parameter of a ping', (word) => request('ping', { note: word })],
+    ['a name in the metadata of a ping', (word) => request('ping', { _meta: { [word]: 1 } })],
+    ['a parameter of a list', (word) => request('prompts/list', { cursor: 'c', note: word })],
+    ['a place in a list that is no text', (word) => request('resources/list', { cursor: { a: word } })],
     [
       'a name in the reply to an elicitation',
       (word) => ({ jsonrpc: '2.0', id: 'q', result: { action: 'accept', content: { [word]: 1 } } }),
@@ -122,6 +136,15 @@ describe('guardrails of tools read and redact', () => {
     await post(message('secret'));
     expect(JSON.parse(received.at(-1) as string)).toEqual(message('word'));
   });
+
+  it.each([request('ping', {}), request('prompts/list', { cursor: 'c' }), request('prompts/get', { name: 'p' }), callTool('t')])(
+    'no member beside the parameters of $method is sent',
+    async (message) => {
+      reply = json({ result: done });
+      await post({ ...message, note: 'forbidden' });
+      expect(JSON.parse(received.at(-1) as string)).toEqual(message);
+    },
+  );
 
   it.each<[string, JsonObject]>([
     ['the reply to an elicitation', { jsonrpc: '2.0', id: 'q', result: { action: 'accept', content: { card: 47114711 } } }],
