@@ -3,6 +3,7 @@ import { readableContent } from '../../core/contract/values/models/agent-message
 import { depthMax, tooDeep } from './depth.ts';
 import { dataUrlText, fileText, withType } from './encoded-texts.ts';
 import { withoutEscapes } from './json-escapes.ts';
+import { isOwnName, isSchema } from './schema-names.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -63,17 +64,16 @@ export function everyText(value: unknown, path: Path, parts: TextPart[], isData 
     if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
     const message = readableContent(value);
     if (message !== null) parts.push({ text: plainText(message), path: [...path, 'encrypted_content'] });
+    const hasKeywords = !isData && isSchema(value);
     for (const [key, inner] of Object.entries(value)) {
       const item = withType(value, key, inner);
       const at = [...path, key];
-      if (isData) parts.push({ text: key, path: at, kind: 'name' });
-      else if (typeof item === 'string' && notText.has(key)) {
-        if (isName(key, item)) fileText(value, key, path, parts);
-        else parts.push({ text: item, path: at });
-        continue;
-      } else if (isCredential(value, key)) continue;
+      if (isData || (hasKeywords && isOwnName(key))) parts.push({ text: key, path: at, kind: 'name' });
       if (isData || holdsData(value, key)) everyText(item, at, parts, true);
-      else memberTexts(key, item, at, parts);
+      else if (typeof item !== 'string' || !notText.has(key)) {
+        if (!isCredential(value, key)) memberTexts(key, item, at, parts);
+      } else if (isName(key, item)) fileText(value, key, path, parts);
+      else parts.push({ text: item, path: at });
     }
   }
 }
@@ -93,7 +93,7 @@ export function memberTexts(name: string, value: unknown, path: Path, parts: Tex
  * the template of a chat.
  */
 const namedByCaller: ReadonlySet<string> = new Set([
-  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
+  ...['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', 'dependencies', '$defs', 'definitions'],
   ...['variables', 'promptVariables', 'chat_template_kwargs'],
 ]);
 
