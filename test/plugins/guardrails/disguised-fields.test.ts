@@ -98,6 +98,7 @@ describe('guardrails of requests read', () => {
       (text) => chat(user({ type: 'file', file: { file_data: `data:text/plain;base64,${escaped(text)}` } })),
     ],
     ['text in UTF-32', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: { file_data: utf32(text) } }))],
+    ['base64 behind padding', '/v1/messages', (text) => chat(user({ type: 'document', source: source('eDEy=', text) }))],
     ['variables of a stored prompt', '/v1/responses', (text) => ({ prompt: { id: 'p', variables: { url: text } } })],
     ['variables of a template', '/v1/chat/completions', (text) => chat(user(), { chat_template_kwargs: { id: text } })],
     ['the text behind the reply', '/v1/completions', (text) => ({ prompt: 'x', suffix: text })],

@@ -24,12 +24,19 @@ export function fileOfDataUrl(url: string): EncodedFile | null {
   const data = url.slice(head.length);
   const isEncoded = isBase64 !== undefined;
   const plain = data.includes('%') || !isEncoded ? percentDecodedAnyway(data) : data;
-  return { bytes: Buffer.from(plain, isEncoded ? 'base64' : 'utf8'), type, head, isEncoded };
+  return { bytes: isEncoded ? decoded(plain) : Buffer.from(plain), type, head, isEncoded };
 }
 
 /** Returns the file in base64; null for a text that is none. */
 export function fileOfBase64(text: string, type: unknown): EncodedFile | null {
-  return base64.test(text) ? { bytes: Buffer.from(text, 'base64'), type, head: '', isEncoded: true } : null;
+  return base64.test(text) ? { bytes: decoded(text), type, head: '', isEncoded: true } : null;
+}
+
+/** Reads behind padding too, where Node stops and Python may continue. */
+function decoded(base64: string): Buffer {
+  const at = base64.indexOf('=');
+  if (at === -1 || /^[=\s]*$/.test(base64.slice(at))) return Buffer.from(base64, 'base64');
+  return Buffer.concat(base64.split('=').map((piece) => Buffer.from(piece, 'base64')));
 }
 
 /** True for words that could be base64. It may have line ends, but no program writes spaces into it. */
