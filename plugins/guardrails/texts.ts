@@ -161,7 +161,7 @@ const namesOfTexts: ReadonlySet<string> = new Set([
 /** Returns the members of a request that checks read in some scope, or cannot read; null if there are none. */
 export function textMembers(params: Readonly<JsonObject> | null): JsonObject | null {
   const members = Object.entries(params ?? {}).filter(
-    ([name, value]) => namesOfTexts.has(name) || tokenKeys.includes(name) || holdsText(name, value),
+    ([name, value]) => namesOfTexts.has(name) || tokenKeys.has(name) || holdsText(name, value),
   );
   return members.length === 0 ? null : Object.fromEntries(members);
 }
@@ -233,14 +233,24 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
 
 /** Returns true for a prompt or an input of token ids or embeddings, which checks cannot read. */
 export function hasTokenIds(operation: OperationName | null, body: JsonObject): boolean {
-  if (tokenKeys.some((key) => body[key] !== undefined && body[key] !== null)) return true;
-  const { prompt, input } = body;
-  if (operation !== 'complete' && operation !== 'embed' && operation !== null) return false;
-  return [prompt, input].some((value) => Array.isArray(value) && value.flat().some((item) => typeof item === 'number'));
+  const takesLists = operation === 'complete' || operation === 'embed' || operation === null;
+  for (const key in body) {
+    const name = folded(key);
+    const value = body[key];
+    if (tokenKeys.has(name) && value !== undefined && value !== null) return true;
+    if ((tokenLists.has(name) || (takesLists && (name === 'prompt' || name === 'input'))) && hasNumber(value)) return true;
+  }
+  return false;
+}
+
+function hasNumber(value: unknown): boolean {
+  return Array.isArray(value) && value.flat().some((item) => typeof item === 'number');
 }
 
 /** Fields in which vLLM and SGLang take tokens and embeddings in place of a text. */
-const tokenKeys = ['prompt_token_ids', 'input_ids', 'prompt_embeds', 'input_embeds'];
+const tokenKeys: ReadonlySet<string> = new Set(['prompt_token_ids', 'input_ids', 'prompt_embeds', 'input_embeds']);
+/** Fields in which Ollama takes the tokens of an earlier reply, and vLLM those of a prompt. Others may have a text of these names. */
+const tokenLists: ReadonlySet<string> = new Set(['context', 'token_ids']);
 
 /** Adds the texts of fields beside the content of the client's format. */
 function foreignTexts(operation: OperationName, body: JsonObject, keys: readonly string[], parts: TextPart[]): void {

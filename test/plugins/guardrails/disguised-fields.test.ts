@@ -121,7 +121,7 @@ describe('guardrails of requests read', () => {
     }
   });
 
-  it.each(['prompt_token_ids', 'input_ids', 'prompt_embeds', 'input_embeds'])(
+  it.each(['prompt_token_ids', 'input_ids', 'prompt_embeds', 'input_embeds', 'context', 'token_ids', 'Context', 'Input_Ids'])(
     'no token ids and embeddings, so %s is denied',
     async (name) => {
       expect(await send('/v1/completions', { model: 'm', prompt: 'x', [name]: [1, 2] })).toBe(446);
@@ -129,6 +129,13 @@ describe('guardrails of requests read', () => {
       expect(await send('/v1/completions', { model: 'm', prompt: 'x', [name]: null })).toBe(200);
     },
   );
+
+  it('a text in place of token ids', async () => {
+    expect(await send('/v1/proxy/generate', { prompt: 'x', context: 'a forbidden word' })).toBe(446);
+    expect(await send('/v1/proxy/generate', { prompt: 'x', context: 'harmless' })).toBe(200);
+    expect(await send('/v1/proxy/generate', { prompt: 'x', context: [1, 2] })).toBe(446);
+    expect(await send('/v1/proxy/generate', { Prompt: [1, 2] })).toBe(446);
+  });
 
   it('the sentence in a setting of a realtime session, but not its usual word', () => {
     const session = (voice: string) => contentOfClient({ type: 'session.update', session: { type: 'realtime', voice } });
