@@ -80,6 +80,8 @@ export interface AdminRoute {
   readonly alsoProduces?: string;
   /** Set on routes of a protocol with replies and errors of its own. Their handlers reply with `RawReply`. */
   readonly protocol?: ReplyProtocol;
+  /** Replies to errors in the media type that the request has, if it is not JSON. */
+  readonly errorReply?: (error: AdminError, headers: Record<string, string>, contentType: string) => Response;
   /** Set on `POST` routes whose repeated requests run again, also with the same `idempotency-key`, because they change nothing or store nothing twice. */
   readonly runsAgain?: true;
   /** Set on `PUT`, `PATCH` and `DELETE` routes that never call `match`, because what they change has no version. */

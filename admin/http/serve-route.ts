@@ -68,7 +68,8 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
         services.logRejection(error, { route: `${route.method} ${route.path}`, requestId, keyId, workspaceId, durationMs });
       }
       await call.trail.noteRefusal(error, () => call.findWorkspace());
-      return (route.protocol?.errorReply ?? errorReply)(error, call.headers);
+      const toReply = route.errorReply ?? route.protocol?.errorReply ?? errorReply;
+      return toReply(error, call.headers, c.req.header('content-type') ?? '');
     } finally {
       clearTimeout(timer);
     }

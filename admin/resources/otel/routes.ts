@@ -2,8 +2,10 @@ import * as v from 'valibot';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { isStorable, storableValue } from '../../../core/contract/values/json/storable-json.ts';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
-import { encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts';
+import { encodeProtobufFailure, encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts';
+import type { AdminError } from '../../http/errors.ts';
 import { RawReply } from '../../http/reply/raw-reply.ts';
+import { errorReply } from '../../http/reply/write-error.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { innermostCalls } from './innermost-calls.ts';
@@ -58,6 +60,7 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
     body: message(member),
     readBody: readOtlpBody(signal),
     alsoProduces: 'application/x-protobuf',
+    errorReply: failureIn,
     reply: otlpReply,
     async handle(call) {
       const { organisationId, workspaceId, actor, services } = call;
@@ -88,6 +91,14 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
     },
   });
 };
+
+/** Replies to protobuf with protobuf. The Collector logs the text of an error only from such a body. */
+function failureIn(error: AdminError, headers: Record<string, string>, contentType: string): Response {
+  const json = errorReply(error, headers);
+  if (!isProtobuf(contentType)) return json;
+  json.headers.set('content-type', 'application/x-protobuf');
+  return new Response(encodeProtobufFailure(error.message), json);
+}
 
 /** Receives OTLP/HTTP. The second pair of paths is that of earlier versions of the reference. */
 export const otelRoutes: readonly AdminRoute[] = [

@@ -8,6 +8,8 @@ const messages: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   LogsRequest: { resourceLogs: [1, 'ResourceLogs', 'repeated'] },
   MetricsRequest: { resourceMetrics: [1, 'ResourceMetrics', 'repeated'] },
   Response: { partialSuccess: [1, 'PartialSuccess'] },
+  /** Body of an error: the message of `google.rpc.Status`, whose code OTLP does not use. */
+  Failure: { message: [2, 'string'] },
   PartialSuccess: { rejected: [1, 'int64'], errorMessage: [2, 'string'] },
 
   ResourceSpans: { resource: [1, 'Resource'], scopeSpans: [2, 'ScopeSpans', 'repeated'], schemaUrl: [3, 'string'] },

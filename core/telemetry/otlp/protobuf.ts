@@ -6,7 +6,7 @@ import { schema } from './protobuf-schema.ts';
 /** Bytes stay bytes. */
 const plain = { longs: String, enums: Number } as const;
 
-interface Loaded extends Readonly<Record<Signal | 'response', protobuf.Type>> {
+interface Loaded extends Readonly<Record<Signal | 'response' | 'failure', protobuf.Type>> {
   /** Returns a reader that throws TooManyFields at more fields. */
   readonly boundedReader: (bytes: Uint8Array, fieldsMax: number) => protobuf.Reader;
 }
@@ -26,6 +26,7 @@ function types(): Loaded {
       metrics: root.lookupType('MetricsRequest'),
       logs: root.lookupType('LogsRequest'),
       response: root.lookupType('Response'),
+      failure: root.lookupType('Failure'),
       boundedReader: boundedReaderOf(library),
     };
   }
@@ -78,6 +79,11 @@ function boundedReaderOf({ BufferReader }: typeof protobuf): Loaded['boundedRead
 export function encodeProtobufResponse(rejected: number, errorMessage: string): Uint8Array<ArrayBuffer> {
   const message = rejected === 0 ? {} : { partialSuccess: { rejected, errorMessage } };
   return new Uint8Array(types().response.encode(message).finish());
+}
+
+/** Encodes the body of an error. */
+export function encodeProtobufFailure(message: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(types().failure.encode({ message }).finish());
 }
 
 const idFields: ReadonlySet<string> = new Set(['traceId', 'spanId', 'parentSpanId']);

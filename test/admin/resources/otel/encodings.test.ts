@@ -58,6 +58,19 @@ describe('bodies of OTLP', () => {
     expect(reply).toEqual({ status, text: expect.stringContaining(text) });
   });
 
+  it('in protobuf get errors in protobuf, which the Collector logs: with a wrong coding, and with a wrong key', async () => {
+    const send = async (changes: Record<string, string>) => {
+      const headers = { 'x-svc-api-key': plane.workspaceKey, 'content-type': protobuf, ...changes };
+      const reply = await fetch(`${plane.url}/v1/otel/v1/logs`, { method: 'POST', body: 'x', headers });
+      const [field, length, ...text] = new Uint8Array(await reply.arrayBuffer());
+      expect([reply.headers.get('content-type'), field, length]).toEqual([protobuf, 0x12, text.length]);
+      return { status: reply.status, message: Buffer.from(text).toString() };
+    };
+    const message = 'content-encoding: expected one of gzip, x-gzip, deflate, br, zstd';
+    expect(await send({ 'content-encoding': 'snappy' })).toEqual({ status: 400, message });
+    expect(await send({ 'x-svc-api-key': `${plane.workspaceKey}x` })).toMatchObject({ status: 401 });
+  });
+
   /** Returns a message in wire format, with `content` as the field of that number. */
   const field = (number: number, content: Uint8Array) => {
     const length: number[] = [];
