@@ -109,7 +109,9 @@ function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
 
 function kindOf(ctx: RequestContext, { status, isDenial }: Reply): Outcome['kind'] {
   if (status < 400 && isDenial !== true) return 'success';
-  return ctx.attempts.some(wasCalled) ? 'failed' : 'refused';
+  // A plugin may also have replied before the provider of its target was called.
+  const isFailure = isDenial === true || ctx.usage !== null || ctx.discarded !== null;
+  return isFailure && ctx.attempts.some(wasCalled) ? 'failed' : 'refused';
 }
 
 /** The exit of everything that went wrong before the first byte. */

@@ -49,6 +49,11 @@ describe('a response that no client receives has its usage and its price, if a p
   });
 });
 
+it('a request whose plugin replies with an error before the provider is called is refused', async () => {
+  const record = await recordWith({ onAttempt: replies(451) }, false);
+  expect(record).toMatchObject({ outcome: 'refused', status: 451, inputTokens: 0 });
+});
+
 it.each([
   ['at once', replies(203)],
   ['later', later(203)],
