@@ -89,7 +89,7 @@ function isUnknownPart(part: JsonObject, role: unknown): boolean {
 }
 
 /** A text, or a list of texts and of parts with text. `role`: that of the message of a request, null for other values. */
-export function contentTexts(value: unknown, path: Path, parts: TextPart[], role: unknown = null): void {
+function contentTexts(value: unknown, path: Path, parts: TextPart[], role: unknown = null): void {
   if (typeof value === 'string') parts.push({ text: plainText(value), path });
   // No format has it, but some servers accept it.
   else if (isObject(value)) everyText(value, path, parts);

@@ -9,8 +9,8 @@ export type UserResource = DirectoryUser & { readonly id: string; readonly [attr
 
 /**
  * Returns the attributes of a user that the directory has set. Users that it has not provisioned have their e-mail as `userName` and as the
- * address of type work. Entra ID changes `emails[type eq "work"].value`: without the type it would add a second address, and the account
- * would keep the first one for ever.
+ * address of type work. Entra ID changes `emails[type eq "work"].value`: without the type it would add a second address, and the first one
+ * would stay that of the account.
  */
 export function toDirectoryUser(row: User): DirectoryUser {
   const { directory, firstName, lastName, externalId, email } = row;

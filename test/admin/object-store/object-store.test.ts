@@ -156,7 +156,7 @@ describe('bucket', () => {
 });
 
 describe('reads', () => {
-  it('that fail are logged once, with the reason, until one succeeds', async () => {
+  it('a failure of reads is logged once, with the reason, until one succeeds', async () => {
     const store = open('bucket, path style');
     await store.put('a', Buffer.from('x'));
     bucket.trouble = 'denied';

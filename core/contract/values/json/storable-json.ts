@@ -21,12 +21,6 @@ function isStorableAt(value: unknown, depth: number): boolean {
   return Object.entries(value).every(([key, inner]) => !unstorable.test(key) && isStorableAt(inner, depth + 1));
 }
 
-/** Returns true if the value has at most 200 levels. */
-export function isBounded(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return depth < depthMax && Object.values(value).every((inner) => isBounded(inner, depth + 1));
-}
-
 /** Returns the text with U+FFFD instead of NUL and half of surrogate pairs, as records have it. */
 export function storableText(text: string): string {
   return unstorable.test(text) ? text.replace(unstorables, '\ufffd') : text;

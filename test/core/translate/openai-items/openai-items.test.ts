@@ -60,7 +60,7 @@ it('streams repeat the tools of the request only', async () => {
   expect(data.find(({ type }) => type === 'response.output_item.done')?.item).toMatchObject({ namespace: 'functions' });
 });
 
-it('of several tools of one name the last counts', async () => {
+it('the last of several tools of one name counts', async () => {
   const again = { ...additional, tools: [tool('b', 'new'), tool('c')] };
   const { body } = await sent([{ ...additional, tools: [tool('b', 'old')] }, again, hello], undefined, { tools: [tool('a')] });
   expect(body.tools.map(({ name, description }: JsonObject) => [name, description])).toEqual([
