@@ -1,3 +1,4 @@
+import { isWords } from '../../core/contract/values/bodies/encoded-file.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
 import { readableContent } from '../../core/contract/values/models/agent-messages.ts';
 import { depthMax, tooDeep } from './depth.ts';
@@ -27,6 +28,9 @@ const addressesAndData = [
 ];
 /** Fields whose text is a name, an id, an address or data. */
 export const notText: ReadonlySet<string> = new Set([...namesAndIds, ...addressesAndData]);
+
+/** The beginning of an address, which may have spaces. Other words in its place are a text. */
+const addressed = /^\s*[a-z][\w+.-]*:/i;
 
 const names: ReadonlySet<string> = new Set(namesAndIds);
 /** Templates of chats write any role into the prompt. */
@@ -72,8 +76,11 @@ export function everyText(value: unknown, path: Path, parts: TextPart[], isData 
       if (isData || holdsData(value, key)) everyText(item, at, parts, true);
       else if (typeof item !== 'string' || !notText.has(key)) {
         if (!isCredential(value, key)) memberTexts(key, item, at, parts);
-      } else if (isName(key, item)) fileText(value, key, path, parts);
-      else parts.push({ text: item, path: at });
+      } else if (isName(key, item)) {
+        const known = parts.length;
+        fileText(value, key, path, parts);
+        if (parts.length === known && isWords(item) && !addressed.test(item)) parts.push({ text: item, path: at });
+      } else parts.push({ text: item, path: at });
     }
   }
 }

@@ -99,6 +99,11 @@ describe('guardrails of requests read', () => {
     ],
     ['text in UTF-32', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: { file_data: utf32(text) } }))],
     ['base64 behind padding', '/v1/messages', (text) => chat(user({ type: 'document', source: source('eDEy=', text) }))],
+    [
+      'a file of Gemini with a name of text',
+      '/v1/proxy/models/m:generateContent',
+      (text) => ({ inlineData: { displayName: 'a.txt', mimeType: 'x/y', data: broken(text) } }),
+    ],
     ['variables of a stored prompt', '/v1/responses', (text) => ({ prompt: { id: 'p', variables: { url: text } } })],
     ['variables of a template', '/v1/chat/completions', (text) => chat(user(), { chat_template_kwargs: { id: text } })],
     ['the text behind the reply', '/v1/completions', (text) => ({ prompt: 'x', suffix: text })],

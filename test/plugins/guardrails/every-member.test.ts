@@ -41,6 +41,8 @@ describe('all_messages: a text is checked that is', () => {
       '/v1/responses',
       '{"model":"m","input":"x","text":{"format":{"type":"json_schema","name":"n","schema":{"properties":{"secret":{}}}}}}',
     ],
+    ['words in place of an address', '/v1/proxy/x', '{"url":"a secret word"}'],
+    ['words in place of a vector', '/v1/proxy/x', '{"embedding":"a secret word"}'],
     ['a keyword of no dialect', '/v1/chat/completions', chat(tools('"properties":{"a":{"type":"string","secret":true}}'))],
     ['a keyword of a schema of Gemini', '/v1/proxy/models/m:generateContent', '{"schema":{"type":"OBJECT","secret":1}}'],
     ['a keyword of a schema with types', '/v1/chat/completions', chat('"guided_json":{"type":["object","null"],"secret":1}')],

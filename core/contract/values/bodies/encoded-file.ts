@@ -75,7 +75,7 @@ export function isTextName(name: unknown): boolean {
 
 /** Returns the type of the file that an object describes: that of text if its name or its format, as in Bedrock's Converse API, is one of text. */
 export function statedType(holder: JsonObject): unknown {
-  const { filename, file_name, name, title, format } = holder;
-  if (textFormats.has(format) || [filename, file_name, name, title].some(isTextName)) return 'text/plain';
+  const names = [holder.filename, holder.file_name, holder.displayName, holder.display_name, holder.name, holder.title];
+  if (textFormats.has(holder.format) || names.some(isTextName)) return 'text/plain';
   return holder.media_type ?? holder.mediaType ?? holder.mimeType ?? holder.mime_type;
 }
