@@ -38,7 +38,19 @@ export function createRequestExport(settings: Settings, post: Post, log: Log): R
     if (url === null) return [];
     const toMessage = signal === 'traces' ? spansMessage(source, surroundings) : logsMessage(source, surroundings);
     const otlp = otlpOptions(settings);
-    return [new OtlpExporter({ signal, url, otlp, toMessage, post, timers: realTimers, random: Math.random, log })];
+    return [
+      new OtlpExporter({
+        signal,
+        url,
+        otlp,
+        toMessage,
+        charsOf: contentCharsOf,
+        post,
+        timers: realTimers,
+        random: Math.random,
+        log,
+      }),
+    ];
   });
   const traces = exporters.find(({ signal }) => signal === 'traces');
   const hasContent = settings.otelContent === 'span_only' && traces !== undefined;
@@ -70,6 +82,10 @@ export function createRequestExport(settings: Settings, post: Post, log: Log): R
 }
 
 const providerName = (provider: string): string => declarationOf(provider)?.telemetryName ?? provider;
+
+function contentCharsOf({ content = [] }: ExportedRecord): number {
+  return content.reduce((chars, { value }) => chars + ('stringValue' in value ? value.stringValue.length : 0), 0);
+}
 
 const spansMessage = (source: Source, surroundings: Surroundings) => (records: readonly ExportedRecord[]) =>
   messageOf.traces(

@@ -77,7 +77,12 @@ export const openTelemetry = {
     'Requests that wait in memory to be exported. Further ones are dropped and counted in svc_otlp_items_total.',
     wholeNumber(1, 1_000_000),
   ),
-  otelBatchMax: row('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '512', 'Requests per export.', wholeNumber(1, 10_000)),
+  otelBatchMax: row(
+    'OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
+    '512',
+    'Requests per export; fewer if their content is long.',
+    wholeNumber(1, 10_000),
+  ),
   otelDelayMs: row(
     'OTEL_BSP_SCHEDULE_DELAY',
     '5000',

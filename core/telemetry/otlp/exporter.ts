@@ -22,6 +22,8 @@ export interface ExporterOptions<Item> {
   readonly url: string;
   readonly otlp: OtlpOptions;
   readonly toMessage: (items: readonly Item[]) => object;
+  /** Returns the characters of an item if they may be many. */
+  readonly charsOf?: (item: Item) => number;
   readonly post: Post;
   readonly timers: Timers;
   /** 0 ≤ x < 1. */
@@ -41,6 +43,8 @@ export interface ExporterCounts {
 }
 
 const compress = promisify(gzip);
+/** Maximum of one batch, beside a last item. The Collector rejects requests of more than 20 MiB, and others have lower limits. */
+const batchCharsMax = 2 * 1024 * 1024;
 const backoff = { firstMs: 1_000, maxMs: 30_000 };
 /** Longer delays that a collector asks for have no effect. */
 const askedMsMax = 10_000_000;
@@ -112,7 +116,7 @@ export class OtlpExporter<Item> {
     });
   }
 
-  /** Sends batches until less than one is left or one fails. */
+  /** Sends batches until less than one is left or one fails. A batch ends at a number of items, or earlier at a number of characters. */
   #run(): Promise<boolean> {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
@@ -127,8 +131,10 @@ export class OtlpExporter<Item> {
   /** Returns the pause before the next attempt; null after success. */
   async #send(): Promise<number | null> {
     const { batchMax } = this.#options.otlp;
+    let isFull = false;
     do {
-      const batch = this.#queue.slice(0, batchMax);
+      const batch = this.#nextBatch();
+      isFull = batch.length < Math.min(batchMax, this.#queue.length);
       let askedMs = 0;
       try {
         const response = await this.#post(batch);
@@ -140,8 +146,20 @@ export class OtlpExporter<Item> {
       } catch (error) {
         return this.#fail(error, askedMs);
       }
-    } while (this.#queue.length >= batchMax);
+    } while (isFull || this.#queue.length >= batchMax);
     return null;
+  }
+
+  #nextBatch(): Item[] {
+    const { otlp, charsOf } = this.#options;
+    const batch = this.#queue.slice(0, otlp.batchMax);
+    if (charsOf === undefined) return batch;
+    let chars = 0;
+    const last = batch.findIndex((item) => {
+      chars += charsOf(item);
+      return chars > batchCharsMax;
+    });
+    return last === -1 ? batch : batch.slice(0, last + 1);
   }
 
   async #post(batch: readonly Item[]): ReturnType<Post> {

@@ -40,7 +40,13 @@ const messages = {
     ),
 };
 
-function exporterTo(url: string, changes: Partial<OtlpOptions> = {}, signal: 'traces' | 'logs' = 'traces', query = '') {
+function exporterTo(
+  url: string,
+  changes: Partial<OtlpOptions> = {},
+  signal: 'traces' | 'logs' = 'traces',
+  query = '',
+  charsOf: (record: RequestRecord) => number = () => 0,
+) {
   const log = newMemoryLog();
   const otlp = { ...defaults, ...changes };
   // Time passes a thousand times as fast, so that retries follow at once.
@@ -53,7 +59,17 @@ function exporterTo(url: string, changes: Partial<OtlpOptions> = {}, signal: 'tr
   };
   const toMessage = messages[signal];
   const exporter = new OtlpExporter<RequestRecord>({
-    ...{ signal, url: `${url}/v1/${signal}${query}`, otlp, toMessage, post: postOtlpWith(fetch), timers, random: () => 0, log },
+    ...{
+      signal,
+      url: `${url}/v1/${signal}${query}`,
+      otlp,
+      toMessage,
+      charsOf,
+      post: postOtlpWith(fetch),
+      timers,
+      random: () => 0,
+      log,
+    },
   });
   return { exporter, log, delays };
 }
@@ -234,6 +250,19 @@ it('exporter: sends full batches at once and the rest when it closes', async () 
   await exporter.close(closeMs);
   expect(exporter.counts).toMatchObject({ exported: 10, lost: 0 });
   expect(collector.received.map((one) => itemsOf(one).length)).toEqual([8, 8, 4]);
+});
+
+it('exporter: items with many characters are sent in smaller batches, one after the other', async () => {
+  const collector = await collectorThat();
+  const charsOf = ({ model }: RequestRecord) => (model === 'large' ? 900_000 : 10);
+  const { exporter } = exporterTo(collector.url, { batchMax: 8, delayMs: 0 }, 'logs', '', charsOf);
+  for (let i = 0; i < 7; i++) exporter.add(sampleRecord({ model: 'large' }));
+  exporter.add(sampleRecord());
+  // The delay passes once: what is left after a smaller batch does not wait again.
+  await collector.until(3);
+  expect(collector.received.map((one) => itemsOf(one).length)).toEqual([3, 3, 2]);
+  await exporter.close(closeMs);
+  expect(exporter.counts).toMatchObject({ exported: 8, lost: 0 });
 });
 
 it('spans: attempts and guardrails are below the request, which continues the trace of the caller', async () => {
