@@ -314,11 +314,13 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     ['protobuf that is cut off', Buffer.from([0x0a, 0x7f]), { 'content-type': 'application/x-protobuf' }, 400],
     ['protobuf that is nested too deeply', nested(20_000), { 'content-type': 'application/x-protobuf' }, 400],
     ['gzip that is none', 'abc', { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 400],
-    ['another encoding', '{}', { 'content-type': 'application/json', 'content-encoding': 'br' }, 400],
     ['a gzip bomb', gzipSync(Buffer.alloc(20_000_000)), { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 413],
   ])('%s is rejected', async (_, body, headers, status) => {
     const reply = await post('/otel/v1/traces', body as string, headers as Record<string, string>);
-    expect([reply.status, ((await reply.json()) as { success: boolean }).success]).toEqual([status, false]);
+    const text = await reply.text();
+    expect(reply.status).toBe(status);
+    if (reply.headers.get('content-type') === 'application/x-protobuf') expect(text).toContain('not a valid protobuf message');
+    else expect(JSON.parse(text)).toMatchObject({ success: false });
   });
 
   it('needs a workspace key', async () => {
