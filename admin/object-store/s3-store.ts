@@ -99,15 +99,22 @@ function isMissing(reply: Reply): boolean {
   return reply.status === 404 && codeOf(reply) === 'NoSuchKey';
 }
 
-/** The status, and the code of the XML document if there is one: the rest of it may name accounts. */
+/**
+ * The status, and the code of the XML document if there is one: the rest of it may name accounts. Amazon S3 names the region of the bucket if the
+ * request was signed for another one.
+ */
 function describe(reply: Reply): string {
   const code = codeOf(reply);
-  return `status ${reply.status}${code ? ` (${code})` : ''}`;
+  const region = /<Region>([a-z0-9-]{1,40})<\/Region>/.exec(textOf(reply))?.[1];
+  return `status ${reply.status}${code ? ` (${code})` : ''}${region ? `. The bucket is in ${region}: set S3_REGION to it` : ''}`;
 }
 
-function codeOf({ bytes }: Reply): string | undefined {
-  const text = Buffer.from(bytes).toString('utf8', 0, errorCharsMax);
-  return /<Code>([A-Za-z0-9.]{1,100})<\/Code>/.exec(text)?.[1];
+function codeOf(reply: Reply): string | undefined {
+  return /<Code>([A-Za-z0-9.]{1,100})<\/Code>/.exec(textOf(reply))?.[1];
+}
+
+function textOf({ bytes }: Reply): string {
+  return Buffer.from(bytes).toString('utf8', 0, errorCharsMax);
 }
 
 function failed({ method, key }: Call, reason: string): ObjectStoreError {

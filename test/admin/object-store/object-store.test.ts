@@ -138,6 +138,12 @@ describe('bucket', () => {
     await expect(other.remove('a')).rejects.toThrow(/^OBJECT_STORE: DELETE a failed: status 404$/);
   });
 
+  it('the error of a wrong S3_REGION names the region of the bucket', async () => {
+    bucket.trouble = 'other region';
+    const reason = 'status 400 (AuthorizationHeaderMalformed). The bucket is in eu-west-1: set S3_REGION to it';
+    await expect(open('bucket, path style').get('a')).rejects.toThrow(`OBJECT_STORE: GET a failed: ${reason}`);
+  });
+
   it('fails writes at once for 30 s after a failed one, and logs the change once', async () => {
     const store = open('bucket, path style');
     bucket.trouble = 'denied';

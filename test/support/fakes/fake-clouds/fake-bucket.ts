@@ -5,9 +5,9 @@ import { signatureError } from './sigv4.ts';
 
 /**
  * Failures of the server: `cut` ends the connection, `busy` is status 503, `denied` is status 403, `silent` never replies, `elsewhere` is the 404
- * of a server that stores no objects.
+ * of a server that stores no objects, `other region` is the reply of Amazon S3 to a request that was signed for another region.
  */
-type Trouble = 'cut' | 'busy' | 'denied' | 'silent' | 'elsewhere';
+type Trouble = 'cut' | 'busy' | 'denied' | 'silent' | 'elsewhere' | 'other region';
 
 /** An S3-compatible server with one bucket, on loopback. It rejects requests whose signature is wrong. */
 export interface FakeBucket {
@@ -40,14 +40,15 @@ export async function startFakeBucket(bucket: string, region = 'us-east-1'): Pro
     const inHost = (headers.host ?? '').startsWith(`${bucket}.`);
     const key = decodeURIComponent(inHost ? path.slice(1) : path.slice(bucket.length + 2));
     requests.push([message.method, key, headers.range].filter((part) => part !== undefined).join(' '));
-    const fail = (status: number, code: string) => {
-      response.writeHead(status, { 'content-type': 'application/xml' }).end(`<Error><Code>${code}</Code></Error>`);
+    const fail = (status: number, code: string, more = '') => {
+      response.writeHead(status, { 'content-type': 'application/xml' }).end(`<Error><Code>${code}</Code>${more}</Error>`);
     };
     const trouble = Array.isArray(state.trouble) ? state.trouble.shift() : state.trouble;
     if (trouble === 'cut') return void message.socket.destroy();
     if (trouble === 'silent') return;
     if (trouble === 'busy') return fail(503, 'SlowDown');
     if (trouble === 'denied') return fail(403, 'AccessDenied');
+    if (trouble === 'other region') return fail(400, 'AuthorizationHeaderMalformed', '<Region>eu-west-1</Region>');
     if (trouble === 'elsewhere') return void response.writeHead(404).end('page not found');
     const request = { host: headers.host ?? '', method: message.method ?? '', path, query, headers, body };
     const token = headers['x-amz-security-token'];
