@@ -24,6 +24,14 @@ export interface Sender {
   close(): Promise<void>;
 }
 
+/** A mail that is being sent. */
+interface Sending {
+  readonly isUrgent: boolean;
+  /** Ends the attempt when the process must stop. */
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
+
 const pollMs = 5_000;
 const closeMs = 5_000;
 /** One connection is left for urgent mails. */
@@ -37,9 +45,8 @@ const unconfirmedMax = 3;
 export function startSender({ smtp, database, vault, auditKey, log, leaseMs, count }: SenderOptions): Sender {
   const lease = { id: newId(), seconds: leaseMs / 1_000 };
   const stop = new AbortController();
-  /** Ends the attempts that are still running when the process must stop. */
-  const abort = new AbortController();
-  const sending = new Map<string, { readonly isUrgent: boolean; readonly done: Promise<void> }>();
+  const sending = new Map<string, Sending>();
+  /** Ends the pause of the loop. `AbortSignal.any` with `stop` would leak memory in each pause: nodejs/node#64476. */
   let nudge = new AbortController();
   /** Null: the mail server replies. */
   let away: { pauseMs: number; untilMs: number } | null = null;
@@ -49,22 +56,26 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
       nudge = new AbortController();
       const pauseMs = away === null ? 0 : away.untilMs - performance.now();
       if (pauseMs > 0) await pause(pauseMs, stop.signal);
-      else if (!(await sendNext())) await pause(pollMs, AbortSignal.any([stop.signal, nudge.signal]));
+      else if (!(await sendNext())) await pause(pollMs, nudge.signal);
     }
   }
 
   /** Begins to send the next mail. Returns false if none is due or all connections are busy. */
   async function sendNext(): Promise<boolean> {
     if (sending.size >= connectionsMax) return false;
-    const notices = [...sending.values()].filter(({ isUrgent }) => !isUrgent).length;
+    const notices = [...sending.values()].filter(({ isUrgent }) => !isUrgent);
     try {
-      const mail = await takeMail(database.em(), lease, { withNotices: notices < noticesMax, except: [...sending.keys()] });
+      const mail = await takeMail(database.em(), lease, {
+        withNotices: notices.length < noticesMax,
+        except: [...sending.keys()],
+      });
       if (mail === null) return false;
-      const done = run(mail).finally(() => {
+      const abort = new AbortController();
+      const done = run(mail, abort.signal).finally(() => {
         sending.delete(mail.id);
         nudge.abort();
       });
-      sending.set(mail.id, { isUrgent: mail.isUrgent, done });
+      sending.set(mail.id, { isUrgent: mail.isUrgent, abort, done });
       return true;
     } catch (cause) {
       log.warn(failureFields(cause), 'could not read waiting mails');
@@ -73,14 +84,17 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
   }
 
   /** Makes one attempt. A failure of the database leaves the mail to the end of its lease. */
-  async function run(mail: TakenMail): Promise<void> {
+  async function run(mail: TakenMail, signal: AbortSignal): Promise<void> {
     try {
       if (mail.isExpired) {
         const content = await open(mail).catch(() => null);
         return await fail(mail, content, mail.lastError ?? 'The mail server was not reached in time');
       }
       const content = await open(mail);
-      await settle(mail, content, await smtp.send({ ...content, id: mail.id, createdAt: mail.createdAt }, abort.signal));
+      const result = await smtp.send({ ...content, id: mail.id, createdAt: mail.createdAt }, signal);
+      // The process stops. A failure of the attempt is not one of the mail server.
+      if (signal.aborted && result.outcome === 'away') return await release(mail, result.isUnconfirmed);
+      await settle(mail, content, result);
     } catch (cause) {
       log.warn({ mail: mail.id, kind: mail.kind, ...failureFields(cause) }, 'could not process a mail; it will be tried again');
       await postpone(database.em(), lease, mail, { reason: null, delay: 'long', isUnconfirmed: false }).catch(() => {});
@@ -111,7 +125,6 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
   /** Postpones a mail that did not fail by itself, and pauses before the next attempt. */
   async function pass(mail: TakenMail, content: MailContent, result: SendResult & { outcome: 'away' }): Promise<void> {
     const { reason, isUnconfirmed } = result;
-    if (abort.signal.aborted) return postpone(database.em(), lease, mail, { reason: null, delay: 'none', isUnconfirmed });
     if (away === null) log.warn({ reason }, 'the mail server does not accept mails; they wait');
     const pauseMs = Math.min((away?.pauseMs ?? awayMs.first / 2) * 2, awayMs.max);
     away = { pauseMs, untilMs: performance.now() + pauseMs };
@@ -119,6 +132,11 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
       return fail(mail, content, `${reason}. The mail may have arrived, because its whole text was sent`);
     }
     await postpone(database.em(), lease, mail, { reason, delay: isUnconfirmed ? 'long' : 'short', isUnconfirmed });
+  }
+
+  /** Leaves a mail to any process. */
+  async function release(mail: TakenMail, isUnconfirmed: boolean): Promise<void> {
+    await postpone(database.em(), lease, mail, { reason: null, delay: 'none', isUnconfirmed });
   }
 
   async function fail(mail: TakenMail, content: MailContent | null, reason: string): Promise<void> {
@@ -149,10 +167,11 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
     wake: () => nudge.abort(),
     async close() {
       stop.abort();
+      nudge.abort();
       await looping;
       const all = Promise.all([...sending.values()].map(({ done }) => done));
       await Promise.race([all, sleep(closeMs, undefined, { ref: false })]);
-      abort.abort();
+      for (const { abort } of sending.values()) abort.abort();
       await all;
       clearInterval(renewing);
       smtp.close();

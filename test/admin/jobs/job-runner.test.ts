@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { addJob } from '../../../admin/jobs/add-job.ts';
 import { jobs } from '../../../admin/jobs/entity.ts';
 import { startJobRunner } from '../../../admin/jobs/job-runner.ts';
@@ -48,6 +48,34 @@ describe.each(databases)('jobs, on %s', (database) => {
       release();
       await runner.close();
     }
+  });
+
+  it('leave nothing in memory when they end, and end when the process stops', async () => {
+    const { database } = plane.control.services;
+    const { organisationId, log } = plane;
+    const combine = vi.spyOn(AbortSignal, 'any');
+    const signals: AbortSignal[] = [];
+    const handlers = {
+      async brief({ signal }: { readonly signal: AbortSignal }) {
+        signals.push(signal);
+        return 'done' as const;
+      },
+      long: ({ signal }: { readonly signal: AbortSignal }) =>
+        new Promise<'done'>((resolve) => {
+          signals.push(signal);
+          signal.addEventListener('abort', () => resolve('done'));
+        }),
+    };
+    await addJob(database.em(), { kind: 'brief', key: 'a', organisationId, runAt: new Date() });
+    await addJob(database.em(), { kind: 'long', key: 'b', organisationId, runAt: new Date() });
+    const runner = startJobRunner({ handlers, leaseMs: 15_000, database, log });
+    await until(() => signals.length === 2, { what: 'both jobs' });
+    await until(async () => (await database.em().count(jobs, { kind: 'brief' })) === 0);
+    await runner.close();
+    expect(signals.map((signal) => signal.aborted).sort()).toEqual([false, true]);
+    // Each combination with a signal of the process stays in memory until the process ends: nodejs/node#64476.
+    expect(combine).not.toHaveBeenCalled();
+    combine.mockRestore();
   });
 
   it('are retried after a failure, and have its reason', async () => {
