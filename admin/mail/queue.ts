@@ -93,11 +93,15 @@ export async function giveUp(
   });
 }
 
-/** Extends the leases of all mails that this process sends. */
-export async function renew(em: EntityManager, lease: Lease): Promise<void> {
+/**
+ * Extends the leases of the mails that this process sends. It may have leased others without sending them: those that it could not release, and
+ * those that it took in a statement whose result was lost.
+ */
+export async function renew(em: EntityManager, lease: Lease, ids: readonly string[]): Promise<void> {
   await em.execute(
-    'update mails set leased_until = now() + make_interval(secs => ?) where lease_id = ?',
-    [lease.seconds, lease.id],
+    `update mails set leased_until = now() + make_interval(secs => ?)
+     where lease_id = ? and id in (select value::uuid from jsonb_array_elements_text(?::jsonb))`,
+    [lease.seconds, lease.id, JSON.stringify(ids)],
     'run',
   );
 }

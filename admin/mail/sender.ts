@@ -160,7 +160,7 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
   }
 
   const renewing = setInterval(() => {
-    if (sending.size > 0) renew(database.em(), lease).catch(() => {});
+    if (sending.size > 0) renew(database.em(), lease, [...sending.keys()]).catch(() => {});
   }, leaseMs / 4);
   const looping = loop();
   return {

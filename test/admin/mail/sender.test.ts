@@ -4,6 +4,8 @@ import { auditEntries } from '../../../admin/audit/entity.ts';
 import { addMails } from '../../../admin/mail/add-mails.ts';
 import { mails } from '../../../admin/mail/entity.ts';
 import { deleteExpiredMails } from '../../../admin/mail/queue.ts';
+import { startSender } from '../../../admin/mail/sender.ts';
+import type { Smtp } from '../../../admin/mail/smtp.ts';
 import { type FakeMailServer, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
 import { until } from '../../support/until.ts';
 import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
@@ -55,6 +57,7 @@ async function sendAgain(plane: Plane): Promise<void> {
   plane.control.services.mailer.wake();
 }
 
+const about = { resource: 'users', uri: '/v1/admin/users/u', id: 'u', workspaceId: null };
 const refusal = (text: string, responseCode: number) => Object.assign(new Error(text), { responseCode });
 const invite = (plane: Plane, email: string) =>
   plane.ask('POST', '/admin/users/invites', { body: { email, role: 'member', workspaces: [] } });
@@ -187,6 +190,56 @@ describe('mails that wait', () => {
     isOpen = true;
     for (const release of held) release();
     await until(() => server.letters.length === 11);
+  });
+
+  it('a mail that the process could not release is sent again, also while it sends others', async () => {
+    const plane = await startPlane(ruleDatabase);
+    planes.push(plane);
+    const { database, vault, auditKey } = plane.control.services;
+    const { organisationId, log } = plane;
+    let isDown = true;
+    const flaky = () => {
+      const em = database.em();
+      const execute = em.execute.bind(em);
+      em.execute = ((sql: string, ...rest: never[]) => {
+        if (isDown && sql.includes('set lease_id = null')) return Promise.reject(new Error('the connection was lost'));
+        return execute(sql, ...rest);
+      }) as typeof em.execute;
+      return em;
+    };
+    const attempts: string[] = [];
+    let release = (): void => {};
+    const smtp: Smtp = {
+      async send({ to }, signal) {
+        attempts.push(to);
+        if (to === 'refused@example.com') return { outcome: 'refused', reason: '451 later', isFinal: false };
+        await new Promise<void>((resolve) => {
+          release = resolve;
+          signal.addEventListener('abort', () => resolve());
+        });
+        return { outcome: 'sent' };
+      },
+      close() {},
+    };
+    const mail = { organisationId, kind: 'rotation-notice', about, subject: 'S', text: 'T' } as const;
+    const add = (to: string, kind: 'invite' | 'rotation-notice') =>
+      database.em().transactional((tx) => addMails(tx, vault, Date.now(), [{ ...mail, to, kind }]));
+    await add('refused@example.com', 'rotation-notice');
+    await add('long@example.com', 'invite');
+    const sender = startSender({
+      ...{ smtp, database: { ...database, em: flaky }, vault, auditKey, log, leaseMs: 1_000 },
+      count: () => {},
+    });
+    try {
+      await until(() => attempts.length === 2, { what: 'both attempts' });
+      await until(() => log.lines.some(({ message }) => message === 'could not process a mail; it will be tried again'));
+      isDown = false;
+      await until(() => attempts.filter((to) => to === 'refused@example.com').length === 2, { what: 'the second attempt' });
+      expect(attempts.filter((to) => to === 'long@example.com')).toHaveLength(1);
+    } finally {
+      release();
+      await sender.close();
+    }
   });
 
   it('the loop leaves nothing in memory when no mail waits', async () => {
