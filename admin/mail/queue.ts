@@ -23,11 +23,23 @@ export interface TakenMail {
   readonly isExpired: boolean;
 }
 
+/** Mails that are not taken. */
+export interface Choice {
+  /** False: only urgent mails are taken. */
+  readonly withNotices: boolean;
+  /** Ids of mails. */
+  readonly except: readonly string[];
+  /** Ids of organisations. */
+  readonly exceptOf: readonly string[];
+  /** Ids of organisations whose urgent mails are taken. */
+  readonly exceptNoticesOf: readonly string[];
+}
+
 /** Takes the next mail that is due; null if there is none. Urgent mails come first, then the one that has waited longest. */
 export async function takeMail(
   em: EntityManager,
   lease: Lease,
-  { withNotices, except }: { readonly withNotices: boolean; readonly except: readonly string[] },
+  { withNotices, except, exceptOf, exceptNoticesOf }: Choice,
 ): Promise<TakenMail | null> {
   // Materialized: PostgreSQL may run a subquery in the condition once per row, and would then take more than one.
   const [row] = await em.execute<(Omit<TakenMail, 'createdAt'> & { createdAt: string | Date })[]>(
@@ -35,12 +47,14 @@ export async function takeMail(
        select id from mails
        where run_at <= now() and (leased_until is null or leased_until < now()) and (is_urgent or ?)
          and id not in (select value::uuid from jsonb_array_elements_text(?::jsonb))
+         and organisation_id not in (select value::uuid from jsonb_array_elements_text(?::jsonb))
+         and (is_urgent or organisation_id not in (select value::uuid from jsonb_array_elements_text(?::jsonb)))
        order by is_urgent desc, run_at limit 1 for update skip locked)
      update mails m set lease_id = ?, leased_until = now() + make_interval(secs => ?), attempts = attempts + 1
      from due where m.id = due.id
      returning m.id, m.organisation_id as "organisationId", m.kind, m.is_urgent as "isUrgent", m.content, m.about, m.attempts,
        m.unconfirmed, m.last_error as "lastError", m.created_at as "createdAt", m.expires_at <= now() as "isExpired"`,
-    [withNotices, JSON.stringify(except), lease.id, lease.seconds],
+    [withNotices, ...[except, exceptOf, exceptNoticesOf].map((ids) => JSON.stringify(ids)), lease.id, lease.seconds],
   );
   return row === undefined ? null : { ...row, createdAt: new Date(row.createdAt) };
 }

@@ -26,6 +26,7 @@ export interface Sender {
 
 /** A mail that is being sent. */
 interface Sending {
+  readonly organisationId: string;
   readonly isUrgent: boolean;
   /** Ends the attempt when the process must stop. */
   readonly abort: AbortController;
@@ -36,6 +37,8 @@ const pollMs = 5_000;
 const closeMs = 5_000;
 /** One connection is left for urgent mails. */
 const noticesMax = connectionsMax - 1;
+/** One connection is left for other organisations, and one for their notices. */
+const shareMax = { all: connectionsMax - 1, notices: noticesMax - 1 };
 /** Pauses of this process, in milliseconds, after attempts at a mail server that is away. */
 const awayMs = { first: 1_000, max: 30_000 };
 /** Attempts without a confirmation. Each may have delivered the mail. */
@@ -68,6 +71,8 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
       const mail = await takeMail(database.em(), lease, {
         withNotices: notices.length < noticesMax,
         except: [...sending.keys()],
+        exceptOf: atShare([...sending.values()], shareMax.all),
+        exceptNoticesOf: atShare(notices, shareMax.notices),
       });
       if (mail === null) return false;
       const abort = new AbortController();
@@ -75,7 +80,8 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
         sending.delete(mail.id);
         nudge.abort();
       });
-      sending.set(mail.id, { isUrgent: mail.isUrgent, abort, done });
+      const { organisationId, isUrgent } = mail;
+      sending.set(mail.id, { organisationId, isUrgent, abort, done });
       return true;
     } catch (cause) {
       log.warn(failureFields(cause), 'could not read waiting mails');
@@ -177,6 +183,12 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
       smtp.close();
     },
   };
+}
+
+/** Returns the organisations that have as many of these mails as one may have. */
+function atShare(mails: readonly Sending[], max: number): string[] {
+  const all = mails.map(({ organisationId }) => organisationId);
+  return [...new Set(all)].filter((id) => all.filter((other) => other === id).length >= max);
 }
 
 /** Waits, at most until the signal is aborted. */

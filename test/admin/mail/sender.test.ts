@@ -183,13 +183,43 @@ describe('mails that wait', () => {
     });
     const plane = await start(server.port);
     await addNotices(plane, numbered(10));
-    await until(() => held.length === 2, { what: 'two stalled notices' });
+    await until(() => held.length === 1, { what: 'a stalled notice' });
     await invite(plane, 'hurry@example.com');
     await server.arrived('hurry@example.com');
-    expect(held).toHaveLength(2);
+    expect(held).toHaveLength(1);
     isOpen = true;
     for (const release of held) release();
     await until(() => server.letters.length === 11);
+  });
+
+  it('mails of an organisation arrive while the server stalls those of another one', async () => {
+    const held = new Map<string, () => void>();
+    let isOpen = false;
+    const server = await startServer({
+      onRcptTo({ address }, _session, done) {
+        if (isOpen || !address.startsWith('stalled-')) done();
+        else held.set(address, done);
+      },
+    });
+    const plane = await start(server.port);
+    const { organisationId } = await plane.newTenant();
+    const stalled = (kind: 'invite' | 'rotation-notice') => {
+      const addresses = Array.from({ length: 4 }, (_, n) => `stalled-${kind}-${n}@example.com`);
+      return Promise.all(addresses.map((to) => addNotices(plane, [to], { organisationId, kind, about: { ...about, id: to } })));
+    };
+    const count = () => [...held.keys()].map((address) => address.split('-')[1]).sort();
+    await stalled('rotation-notice');
+    await until(() => held.size === 1, { what: 'a stalled notice' });
+    await addNotices(plane, ['own-notice@example.com']);
+    await server.arrived('own-notice@example.com');
+    await stalled('invite');
+    await until(() => held.size === 2, { what: 'a stalled invite' });
+    await invite(plane, 'hurry@example.com');
+    await server.arrived('hurry@example.com');
+    expect(count()).toEqual(['invite', 'rotation']);
+    isOpen = true;
+    for (const done of held.values()) done();
+    await until(() => server.letters.length === 10);
   });
 
   it('a mail that the process could not release is sent again, also while it sends others', async () => {
