@@ -83,12 +83,15 @@ export async function findLink(em: EntityManager, purpose: Purpose, token: strin
 }
 
 /**
- * Consumes the link; false if a concurrent request just did. Its row stays for a while, see `forgetEnded`. The end that was read is compared, because
- * the clock of a concurrent request may be earlier.
+ * Consumes the link; false if a concurrent request just did. A mail with it that waits is not sent: the link was in a reply as well. Its row stays for
+ * a while, see `forgetEnded`. The end that was read is compared, because the clock of a concurrent request may be earlier.
  */
 export async function useLink(tx: EntityManager, link: OneTimeToken, now: number): Promise<boolean> {
-  const { id, organisationId, expiresAt } = link;
-  return (await tx.nativeUpdate(oneTimeTokens, { id, organisationId, expiresAt }, { expiresAt: new Date(now) })) === 1;
+  const { id, organisationId, expiresAt, purpose, userId } = link;
+  const used = await tx.nativeUpdate(oneTimeTokens, { id, organisationId, expiresAt }, { expiresAt: new Date(now) });
+  // After the link, as in `endLinks`, so that the two cannot deadlock.
+  if (used === 1) await withdrawMails(tx, organisationId, purpose, userId);
+  return used === 1;
 }
 
 /** Returns the user of the link whose token an unchecked body holds, also of one that has ended; null if there is none. */

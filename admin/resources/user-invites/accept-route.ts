@@ -4,6 +4,7 @@ import { definePublicRoute } from '../../http/public-route.ts';
 import { hashOf, secretIn } from '../../identity/one-time-secret.ts';
 import { hashPassword } from '../../identity/passwords.ts';
 import { acceptBody, pendingReply, signedInEntries } from '../../identity/schema.ts';
+import { withdrawMails } from '../../mail/add-mails.ts';
 import { signInWithPassword } from '../sessions/sign-in-with-password.ts';
 import { mayUsePassword } from '../users/may-use-password.ts';
 import { insertUser } from '../users/service.ts';
@@ -53,6 +54,8 @@ export const acceptInviteRoute = definePublicRoute({
       row.acceptedAt = new Date(now);
       // If two requests accept the invite concurrently, its revision lets one succeed.
       await change.tx.flush();
+      // The reply to the invite has the link as well.
+      await withdrawMails(change.tx, organisationId, 'invite', row.id);
       const { email, role } = row;
       const sent = { organisationId, email, role, firstName: body.first_name, lastName: body.last_name, passwordHash };
       const user = await insertUser(change, sent, now);

@@ -9,6 +9,7 @@ import type { Smtp } from '../../../admin/mail/smtp.ts';
 import { type FakeMailServer, startFakeMailServer } from '../../support/fakes/fake-mail-server.ts';
 import { until } from '../../support/until.ts';
 import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
+import { accept, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane, startPlaneWith } from '../support/plane.ts';
 import { ruleDatabase, ruleDatabases } from '../support/test-database.ts';
 import { addNotices, numbered } from './notices.ts';
@@ -297,7 +298,7 @@ describe('mails that wait', () => {
     expect(server.letters).toEqual([]);
   });
 
-  it('a later link replaces the mail of the earlier one, and a cancelled invite is not mailed', async () => {
+  it('a later link replaces the mail of the earlier one, and a link that was used or has ended is not mailed', async () => {
     const server = await startServer();
     const proxy = await startCuttable(server.port);
     await proxy.cut();
@@ -311,6 +312,12 @@ describe('mails that wait', () => {
     const reset = await plane.ask('POST', `/admin/users/${user.id}/password-reset`, { body: {} });
     const removed = (await plane.ask('POST', '/users', { body: { email: 'removed@example.com' } })).body;
     await plane.ask('DELETE', `/admin/users/${removed.id}`);
+    expect(await kinds()).toEqual(['invite', 'set-password']);
+    const accepted = (await invite(plane, 'accepted@example.com')).body;
+    expect((await accept(plane, tokenOf(accepted.invite_link))).status).toBe(200);
+    const set = (await plane.ask('POST', '/users', { body: { email: 'set@example.com' } })).body;
+    const given = { token: tokenOf(set.set_password_link), password: 'a whole new password' };
+    expect((await plane.ask('POST', '/auth/password/reset', { key: null, body: given })).status).toBe(200);
     expect(await kinds()).toEqual(['invite', 'set-password']);
     await proxy.restore();
     await em(plane).execute('update mails set run_at = now()');
