@@ -126,8 +126,9 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
       throw away('the control plane cannot be reached', cause);
     });
     if (reply.status === 502 || reply.status === 503 || reply.status === 504) {
-      failed(new Error(`status ${reply.status}`), probing);
-      throw away(`the control plane replied with ${reply.status}`);
+      const refusal = `the control plane replied with ${reply.status}`;
+      failed(new Error(refusal), probing);
+      throw away(refusal);
     }
     // The control plane has responded. An error now concerns this request only and must not block the others.
     succeeded();

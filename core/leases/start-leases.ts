@@ -71,6 +71,8 @@ const asksMax = 1_000;
  */
 const inFlightMax = 2;
 const decoder = new TextDecoder('utf-8', { fatal: true });
+const outageText =
+  'cannot request limits from the control plane; calls use the units that this process holds, then on_unavailable of each limit decides';
 
 /** Starts the accounts of this process, and the exchange with the ledger that they share. */
 export function startLeases(options: LeasesOptions): LeaseClient {
@@ -96,6 +98,8 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   let inFlight = 0;
   let pausedUntilMs = 0;
   let repliedAtMs = Number.NEGATIVE_INFINITY;
+  /** The failed requests since the ledger last replied to one that was sent after a failure. */
+  const outage = { failures: 0, failedAtMs: Number.NEGATIVE_INFINITY };
   let closed = false;
   let isReleased = false;
   let cancelTick = timers.after(tickMs, tick);
@@ -190,6 +194,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       const grants = new Map((await exchange(asks)).map((grant) => [grant.key, grant]));
       pausedUntilMs = 0;
       repliedAtMs = clock.elapsed();
+      if (askedAtMs >= outage.failedAtMs) endOutage();
       for (const account of due) {
         const grant = grants.get(account.key);
         if (grant) account.granted(grant);
@@ -197,15 +202,22 @@ export function startLeases(options: LeasesOptions): LeaseClient {
         askAgain(account);
       }
     } catch (error) {
-      if (counts.failures++ % 100 === 0) log.warn({ reason: reasonOf(error) }, 'cannot request limits from the control plane');
+      counts.failures++;
       const isSlow = repliedAtMs > askedAtMs;
       const nowMs = clock.elapsed();
+      outage.failedAtMs = nowMs;
+      if (outage.failures++ === 0) log.warn({ reason: reasonOf(error) }, outageText);
       if (!isSlow) pausedUntilMs = nowMs + Math.max(pauseMs, nowMs - askedAtMs);
       for (const account of due) {
         account.failed(isSlow);
         askAgain(account);
       }
     }
+  }
+
+  function endOutage(): void {
+    if (outage.failures > 0) log.info({ failures: outage.failures }, 'requesting limits works again');
+    outage.failures = 0;
   }
 
   function askAgain(account: Account): void {

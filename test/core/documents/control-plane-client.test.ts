@@ -49,7 +49,10 @@ describe('the control-plane circuit breaker', () => {
     await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
     expect(await probe).toMatchObject({ revision: 1 });
     expect(await look()).toMatchObject({ revision: 1 });
-    expect(log.lines.map((line) => line.level)).toEqual(['warn', 'info']);
+    expect(log.lines).toMatchObject([
+      { level: 'warn', fields: { reason: 'the control plane replied with 503' } },
+      { level: 'info' },
+    ]);
   });
 
   it('counts concurrent failures as one', async () => {
