@@ -100,6 +100,11 @@ describe('guardrails of requests read', () => {
     ['text in UTF-32', '/v1/chat/completions', (text) => chat(user({ type: 'file', file: { file_data: utf32(text) } }))],
     ['base64 behind padding', '/v1/messages', (text) => chat(user({ type: 'document', source: source('eDEy=', text) }))],
     [
+      'base64 with padding in its groups',
+      '/v1/messages',
+      (text) => chat(user({ type: 'document', source: { type: 'base64', data: base64(text).replace(/\w\w/g, '$&=') } })),
+    ],
+    [
       'a file of Gemini with a name of text',
       '/v1/proxy/models/m:generateContent',
       (text) => ({ inlineData: { displayName: 'a.txt', mimeType: 'x/y', data: broken(text) } }),

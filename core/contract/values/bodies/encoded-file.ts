@@ -32,11 +32,42 @@ export function fileOfBase64(text: string, type: unknown): EncodedFile | null {
   return base64.test(text) ? { bytes: decoded(text), type, head: '', isEncoded: true } : null;
 }
 
-/** Reads behind padding too, where Node stops and Python may continue. */
-function decoded(base64: string): Buffer {
+/** Reads behind padding too, where Node stops. Python leaves out padding that comes too early, and other programs continue behind padding. */
+function decoded(base64: string): Uint8Array {
   const at = base64.indexOf('=');
-  if (at === -1 || /^[=\s]*$/.test(base64.slice(at))) return Buffer.from(base64, 'base64');
-  return Buffer.concat(base64.split('=').map((piece) => Buffer.from(piece, 'base64')));
+  return at === -1 || /^[=\s]*$/.test(base64.slice(at)) ? Buffer.from(base64, 'base64') : decodedWhole(base64);
+}
+
+/** One pass with one buffer, because a text of 32 MiB may have padding behind each character. */
+function decodedWhole(base64: string): Uint8Array {
+  const bytes = Buffer.allocUnsafe(base64.length);
+  let length = 0;
+  /** The bits that fill no byte yet, at the end of `value`. */
+  let [value, bits] = [0, 0];
+  /** Characters of the group of four, and the padding behind them. */
+  let [inGroup, pads] = [0, 0];
+  for (let i = 0; i < base64.length; i++) {
+    const unit = base64.charCodeAt(i);
+    const sextet = sextets[unit] ?? -1;
+    if (sextet !== -1) {
+      value = ((value << 6) | sextet) & 0xfff;
+      bits += 6;
+      inGroup = (inGroup + 1) % 4;
+      pads = 0;
+      if (bits < 8) continue;
+      bits -= 8;
+      bytes[length++] = value >> bits;
+    } else if (unit === padding && inGroup >= 2 && inGroup + ++pads >= 4) bits = inGroup = pads = 0;
+  }
+  return bytes.subarray(0, length);
+}
+
+const padding = 0x3d;
+/** The value of each character of both alphabets; -1 for others. */
+const sextets = new Int8Array(128).fill(-1);
+for (const alphabet of ['+/', '-_']) {
+  const characters = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789${alphabet}`;
+  for (let i = 0; i < characters.length; i++) sextets[characters.charCodeAt(i)] = i;
 }
 
 /** True for words that could be base64. It may have line ends, but no program writes spaces into it. */
