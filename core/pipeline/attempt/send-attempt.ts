@@ -355,7 +355,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #replace(reply: Reply): void {
     this.exchange?.abort();
-    if (!this.settled) this.#countUnfinished();
+    if (!this.settled && this.#isAccepted) this.#countUnfinished();
     this.#settle({ kind: 'replaced', reply });
   }
 

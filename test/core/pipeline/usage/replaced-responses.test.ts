@@ -63,3 +63,11 @@ it.each([
   expect(streamed).toMatchObject({ outcome: 'success', status: 203 });
   expect(streamed?.inputTokens).toBeGreaterThanOrEqual(3);
 });
+
+it.each([429, 500])('an error of the provider (%s) that a plugin replaces has no usage', async (status) => {
+  const harness = createHarness({ plugins: [plugin({ onReply: replies(451) })] });
+  harness.script(replyWith(status, { error: { message: 'no' } }));
+  await harness.send({ method: 'POST', path: '/v1/proxy/v1/other', headers: { 'x-svc-provider': '@one' }, body });
+  expect(harness.records).toMatchObject([{ status: 451, inputTokens: 0 }]);
+  expect(harness.records[0]?.discarded).toBeUndefined();
+});
