@@ -38,10 +38,17 @@ function isOpenAiItem(item: unknown): item is OpenAiItem {
   return isObject(item) && (openAiItems as readonly unknown[]).includes(item.type);
 }
 
-/** Codex repeats a tool with another description. Providers reject two tools of one name. Tools without a name are one per type. */
+/**
+ * Codex repeats a tool with another description. Providers reject two tools of one name. An MCP server has a label instead. Other tools without
+ * a name are one per type.
+ */
 function lastOfEachName(tools: readonly unknown[]): unknown[] {
-  const byName = new Map(tools.map((tool) => [isObject(tool) ? JSON.stringify([tool.type, tool.name]) : tool, tool]));
+  const byName = new Map(tools.map((tool) => [isObject(tool) ? keyOf(tool) : tool, tool]));
   return [...byName.values()];
+}
+
+function keyOf({ type, name, server_label }: JsonObject): string {
+  return JSON.stringify([type, name ?? server_label]);
 }
 
 /** A message of one agent of Codex to another. */

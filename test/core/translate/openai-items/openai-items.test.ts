@@ -70,6 +70,18 @@ it('the last of several tools of one name counts', async () => {
   ]);
 });
 
+it('each MCP server of the request and of items is a tool of its own', async () => {
+  const server = (label: string, url: string) => ({ type: 'mcp', server_label: label, server_url: url });
+  const items = [{ ...additional, tools: [server('a', 'https://a.example'), server('b', 'https://b.example')] }, hello];
+  const more = { provider: 'own', tools: [server('b', 'https://old.example'), server('c', 'https://c.example')] };
+  const { body } = await sent(items, replyWith(200, { output: [] }), more);
+  expect(body.tools).toEqual([
+    server('b', 'https://b.example'),
+    server('c', 'https://c.example'),
+    server('a', 'https://a.example'),
+  ]);
+});
+
 it('the last settings of the input are those of the request', async () => {
   const update = (change: JsonObject) => ({ type: 'configuration_update', ...change });
   const format = { type: 'json_schema', name: 'n', schema: { type: 'object', properties: {}, additionalProperties: false } };
