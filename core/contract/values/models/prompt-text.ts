@@ -20,15 +20,19 @@ export const attachmentTokens = 1_000;
 /** Returns true if the string of a member is an image, audio or file. `holder` is the object that has the member; null: unknown. */
 export function isAttachment(name: string, text: string, holder: JsonObject | null): boolean {
   if (isTextOfDocument(name, holder)) return false;
-  return attachmentKeys.has(name) || dataUrl.test(text);
+  return attachmentKeys.has(name) || (!textKeys.has(name) && dataUrl.test(text));
 }
+
+/** Members that models read as text, whatever it begins with. */
+const textKeys: ReadonlySet<string> = new Set(['text', 'content']);
 
 /** A text document of Messages has its text in `data`. */
 function isTextOfDocument(name: string, holder: JsonObject | null): boolean {
   return name === 'data' && holder?.type === 'text';
 }
 
-const dataUrl = /^data:[\w.+-]+\/[\w.+-]+;base64,/;
+/** Browsers add parameters, such as `codecs=opus`. */
+const dataUrl = /^data:[\w.+-]+\/[\w.+-]+(?:;[\w-]+=[^;,]*){0,4};base64,/;
 
 /** Returns the texts of a request that its model reads, for counts and estimates. Empty for null. Attachments are no texts. */
 export function promptTexts(params: JsonObject | null): string[] {
@@ -38,7 +42,7 @@ export function promptTexts(params: JsonObject | null): string[] {
 /** Returns all model text below these keys of a body, at most 32 levels deep. */
 export function textsBelow(body: JsonObject | null, keys: readonly string[]): string[] {
   const texts: string[] = [];
-  for (const key of keys) collect(body?.[key], texts, 0);
+  for (const key of keys) collect(body?.[key], key, body, texts, 0);
   return texts;
 }
 
@@ -71,13 +75,13 @@ function besideTexts(value: unknown, name: string, holder: JsonObject | null, de
   return sum;
 }
 
-function collect(value: unknown, texts: string[], depth: number): void {
+function collect(value: unknown, name: string, holder: JsonObject | null, texts: string[], depth: number): void {
   if (typeof value === 'string') {
-    if (!dataUrl.test(value)) texts.push(value);
+    if (!isAttachment(name, value, holder)) texts.push(value);
   } else if (depth > depthMax) return;
-  else if (Array.isArray(value)) for (const item of value) collect(item, texts, depth + 1);
+  else if (Array.isArray(value)) for (const item of value) collect(item, name, holder, texts, depth + 1);
   else if (isObject(value)) {
     for (const [key, item] of Object.entries(value))
-      if (!notText.has(key) || isTextOfDocument(key, value)) collect(item, texts, depth + 1);
+      if (!notText.has(key) || isTextOfDocument(key, value)) collect(item, key, value, texts, depth + 1);
   }
 }

@@ -58,6 +58,7 @@ describe('usage of a request whose client disconnects', () => {
   });
 
   const base64 = 'A'.repeat(400_000);
+  const dataUrl = 'data:image/png;base64,';
   const inMessage = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
   const image = (data: string) => ({ type: 'image', source: { type: 'base64', data } });
   it.each([
@@ -68,7 +69,9 @@ describe('usage of a request whose client disconnects', () => {
     ['two images of Messages', '/v1/messages', inMessage(image(base64), image(base64)), 2_000],
     ['a small image', '/v1/messages', inMessage(image('A'.repeat(400))), 100],
     ['a text document', '/v1/messages', inMessage({ type: 'document', source: { type: 'text', data: base64 } }), 100_000],
-    ['an image without a member of its own', '/v1/embeddings', { input: [`data:image/png;base64,${base64}`] }, 1_000],
+    ['an image without a member of its own', '/v1/embeddings', { input: [`${dataUrl}${base64}`] }, 1_000],
+    ['sound as browsers give it', '/v1/embeddings', { input: [`data:audio/webm;codecs=opus;base64,${base64}`] }, 1_000],
+    ['a text that begins as an image', '/v1/chat/completions', inMessage({ type: 'text', text: `${dataUrl}${base64}` }), 100_006],
     ['token ids', '/v1/embeddings', { input: [[1, 2, 3], [4]] }, 4],
   ])('before the reply counts %s', async (_title, path, prompt, inputTokens) => {
     const request = { path, body: { model: '@one/gpt-5', ...prompt } as JsonObject };
