@@ -79,7 +79,7 @@ export function everyText(value: unknown, path: Path, parts: TextPart[], isData 
       } else if (isName(key, item)) {
         const known = parts.length;
         fileText(value, key, path, parts);
-        if (parts.length === known && isWords(item) && !addressed.test(item)) parts.push({ text: item, path: at });
+        if (parts.length === known && !addressed.test(item) && isWords(item)) parts.push({ text: item, path: at });
       } else parts.push({ text: item, path: at });
     }
   }
@@ -119,7 +119,7 @@ const argumentsKeys: ReadonlySet<unknown> = new Set(['arguments', 'partial_json'
  * as escapes, and models read these.
  */
 export function plainText(text: string): string {
-  return hasEscapes.test(text) && startsJson.test(text) ? withoutEscapes(text) : text;
+  return startsJson.test(text) && hasEscapes.test(text) ? withoutEscapes(text) : text;
 }
 
 const hasEscapes = /\\[u/]/;

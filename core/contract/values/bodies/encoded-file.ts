@@ -72,7 +72,8 @@ for (const alphabet of ['+/', '-_']) {
 
 /** True for words that could be base64. It may have line ends, but no program writes spaces into it. */
 export function isWords(text: string): boolean {
-  return /\S \S/.test(text);
+  // Images have no space. The pattern alone needs 10 ms for 10 MB.
+  return text.includes(' ') && /\S \S/.test(text);
 }
 
 /** Returns the value of a member that holds a file with another text. */
