@@ -32,6 +32,7 @@ const serviceCommand = (line = ''): string | undefined => /^systemctl (\w+) svc-
 class Machine {
   readonly folder = mkdtempSync(join(tmpdir(), 'operations-guides-'));
   readonly dataDir = join(this.folder, 'svc-gateway');
+  readonly programs = join(this.folder, 'opt');
   env: NodeJS.ProcessEnv = {};
   #child: ChildProcess | null = null;
   #printed = '';
@@ -104,6 +105,7 @@ class Machine {
   here(command: string): string {
     return command
       .replaceAll('/var/lib', this.folder)
+      .replaceAll('/opt', this.programs)
       .replaceAll(':8787', `:${this.env.PORT}`)
       .replaceAll('sudo -u svc-gateway ', '')
       .replaceAll('npm run audit:verify', `node ${verifyAudit}`)
@@ -219,19 +221,22 @@ describe('docs/guides/tls.md', () => {
 });
 
 describe('docs/guides/backup-and-upgrade.md', () => {
-  const [backUp, restore, dump, load, upgrade] = blocksOf('backup-and-upgrade.md') as [string, string, string, string, string];
+  const [backUp = '', restore = '', dump = '', load = '', , exchange = ''] = blocksOf('backup-and-upgrade.md');
 
-  it('the embedded database comes back as it was, and the service restarts for an upgrade', async () => {
+  it('the embedded database comes back as it was, and the service restarts in the folder of a new version', async () => {
     await copyEmptyDataDir(machine.dataDir);
     await machine.start('npm start');
     expect(await machine.save('before')).toBe(200);
-    // Everything except the installation of another version.
-    const [, ...upgraded] = upgrade.trim().split('\n');
+    // The block before installs the new version, from a repository on another machine.
+    for (const name of ['svc-gateway', 'svc-gateway.new']) mkdirSync(join(machine.programs, name), { recursive: true });
+    writeFileSync(join(machine.programs, 'svc-gateway.new/new'), '');
     // The restore meets a folder whose database has been lost since.
     const lost = backUp.replace(/^systemctl start/m, 'rm -r /var/lib/svc-gateway/*\n$&');
-    expect(await machine.type(`${lost}${restore}${upgraded.join('\n')}`)).toContain('intact');
+    expect(await machine.type(`${lost}${restore}${exchange}`)).toContain('intact');
     expect(await machine.admin('GET', '/configs/before')).toBe(200);
     expect(readdirSync(`${machine.dataDir}.old`)).toEqual([]);
+    expect(readdirSync(join(machine.programs, 'svc-gateway'))).toEqual(['new']);
+    expect(readdirSync(machine.programs).toSorted()).toEqual(['svc-gateway', 'svc-gateway.old']);
   }, 300_000);
 
   const toolsMissing = postgresMissing !== null || spawnSync('pg_dump', ['--version']).error !== undefined;
