@@ -15,7 +15,7 @@ import {
 } from '../resources/sso-connections/entity.ts';
 import { userInvites } from '../resources/user-invites/entity.ts';
 import { joinWorkspaces } from '../resources/user-invites/join-workspaces.ts';
-import { isStillGranted } from '../resources/user-invites/service.ts';
+import { isStillGranted, markAccepted } from '../resources/user-invites/service.ts';
 import { checkEmailDomain } from '../resources/users/check-email-domain.ts';
 import { type User, users, withDeactivated } from '../resources/users/entity.ts';
 import { insertUser } from '../resources/users/service.ts';
@@ -187,9 +187,7 @@ async function provision(
   const at = new Date(making.now);
   const invite = await tx.findOne(userInvites, { organisationId, email, status: 'pending', expiresAt: { $gt: at } });
   if (invite && (await isStillGranted(tx, invite, making.now))) {
-    invite.status = 'accepted';
-    invite.acceptedAt = at;
-    await tx.flush();
+    await markAccepted(tx, invite, making.now);
     const user = await insertUser(change, { organisationId, email, role: invite.role, firstName, lastName }, making.now);
     await joinWorkspaces(change, user, invite, making);
     return user;

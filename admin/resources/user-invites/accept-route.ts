@@ -4,13 +4,12 @@ import { definePublicRoute } from '../../http/public-route.ts';
 import { hashOf, secretIn } from '../../identity/one-time-secret.ts';
 import { hashPassword } from '../../identity/passwords.ts';
 import { acceptBody, pendingReply, signedInEntries } from '../../identity/schema.ts';
-import { withdrawMails } from '../../mail/add-mails.ts';
 import { signInWithPassword } from '../sessions/sign-in-with-password.ts';
 import { mayUsePassword } from '../users/may-use-password.ts';
 import { insertUser } from '../users/service.ts';
 import { userInvites } from './entity.ts';
 import { joinWorkspaces, keyReply } from './join-workspaces.ts';
-import { isStillGranted } from './service.ts';
+import { isStillGranted, markAccepted } from './service.ts';
 
 /**
  * Accepts an invite: creates the user, adds them to their workspaces, and signs them in. Works once, and only while the sender of
@@ -50,12 +49,7 @@ export const acceptInviteRoute = definePublicRoute({
       const row = await change.tx.findOne(userInvites, { ...where, id: invite.id, organisationId });
       // Checked again, because hashing takes time.
       if (!row || !(await isStillGranted(change.tx, row, now))) throw isOver();
-      row.status = 'accepted';
-      row.acceptedAt = new Date(now);
-      // If two requests accept the invite concurrently, its revision lets one succeed.
-      await change.tx.flush();
-      // The reply to the invite has the link as well.
-      await withdrawMails(change.tx, organisationId, 'invite', row.id);
+      await markAccepted(change.tx, row, now);
       const { email, role } = row;
       const sent = { organisationId, email, role, firstName: body.first_name, lastName: body.last_name, passwordHash };
       const user = await insertUser(change, sent, now);

@@ -153,6 +153,17 @@ export async function resendInvite(change: Change, actor: Actor, row: UserInvite
   return linkTo(inviting, 'accept-invite', token);
 }
 
+/**
+ * Marks an invite as accepted. A mail with its link that waits is not sent: the link was in a reply as well. If two requests accept the invite
+ * concurrently, its revision lets one succeed.
+ */
+export async function markAccepted(tx: EntityManager, row: UserInvite, now: number): Promise<void> {
+  row.status = 'accepted';
+  row.acceptedAt = new Date(now);
+  await tx.flush();
+  await withdrawMails(tx, row.organisationId, 'invite', row.id);
+}
+
 /** Cancels an invite. A mail with its link that waits is not sent. Cancelling it again changes nothing. Throws AB07 once it is accepted. */
 export async function cancelInvite(change: Change, actor: Actor, row: UserInvite): Promise<void> {
   requireRank(actor, row.role);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addMails } from '../../../admin/mail/add-mails.ts';
+import { mails } from '../../../admin/mail/entity.ts';
 import { userInvites } from '../../../admin/resources/user-invites/entity.ts';
 import { users } from '../../../admin/resources/users/entity.ts';
 import { accept, login, newPerson, tokenOf } from '../support/people.ts';
@@ -94,7 +96,12 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     const email = `invited-${++count}@${verifiedDomain}`;
     const body = { email, role: 'member', workspaces: [{ id: workspace, role: 'manager' }] };
     const invite = await plane.ask('POST', '/admin/users/invites', { body });
+    const { database, vault } = plane.control.services;
+    const about = { resource: 'user_invites', uri: '/', id: invite.body.id, workspaceId: null };
+    const mail = { kind: 'invite', about, organisationId: plane.organisationId, to: email, subject: 'S', text: 'T' } as const;
+    await database.em().transactional((tx) => addMails(tx, vault, Date.now(), [mail]));
     const { user } = await arrive(plane, { connectionId, subject: subject(), email });
+    expect(await database.em().count(mails)).toBe(0);
     expect(await roleIn(user.id, workspace)).toBe('manager');
     expect((await plane.ask('GET', `/admin/users/invites/${invite.body.id}`)).body.status).toBe('accepted');
     expect((await accept(plane, tokenOf(invite.body.invite_link))).status).toBe(404);
