@@ -4,9 +4,9 @@ import { codings, decodeWhole } from '../../../core/contract/values/bodies/conte
 import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { decodeProtobufRequest, TooManyFields } from '../../../core/telemetry/otlp/protobuf.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
+import { jsonExcess } from '../../http/request/json-excess.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
 import { readBytes } from '../../http/request/read-body.ts';
-import { jsonExcess } from './json-excess.ts';
 
 /** Maximum size of a body after decompression. */
 const decodedBytesMax = 8 * adminBodyBytesMax;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AdminError } from '../../../../admin/http/errors.ts';
 import { jsonLimits, parseStrictJson } from '../../../../admin/http/request/parse-strict-json.ts';
 
@@ -51,6 +51,20 @@ describe('strict JSON', () => {
   it.each(refused)('rejects %.40s', (text, message) => {
     expect(() => parseStrictJson(text)).toThrow(AdminError);
     expect(() => parseStrictJson(text)).toThrow(message);
+  });
+
+  it('stops at the limit in texts for which JSON.parse would take long', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    for (const text of [`[${'{},'.repeat(400_000)}{}]`, '['.repeat(500_000) + ']'.repeat(500_000)]) {
+      expect(() => parseStrictJson(text)).toThrow(/nested deeper|more than 50000 values/);
+    }
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
+  });
+
+  it('accepts as many keys and values as the limit allows, also in empty lists and objects', () => {
+    const texts = [`[${'[],'.repeat(49_999)}{}]`, `[[${'1,'.repeat(49_997)}1],${' '.repeat(200_000)}[]]`];
+    for (const text of texts) expect(parseStrictJson(text)).toEqual(JSON.parse(text));
   });
 
   it('agrees with JSON.parse on random texts, except for deliberate rejections', () => {
