@@ -1,16 +1,17 @@
 import type { HonoRequest } from 'hono';
-import { adminBodyLimit } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
+import { adminBodyBytesMax, adminBodyLimit } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
 import { validTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { AdminError, invalid } from '../errors.ts';
-import { parseStrictJson } from './parse-strict-json.ts';
+import { jsonLimits, parseStrictJson } from './parse-strict-json.ts';
 
 /** Returns the JSON body of a request. Undefined if there is none. Throws AB01 (413 if too large). */
 export async function readJsonBody(request: HonoRequest): Promise<unknown> {
-  const bytes = await readBytes(request, adminBodyLimit(request.path));
+  const bytesMax = adminBodyLimit(request.path);
+  const bytes = await readBytes(request, bytesMax);
   if (bytes.byteLength === 0) return undefined;
   const type = request.header('content-type') ?? '';
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) throw invalid('content-type: expected application/json');
-  return parseStrictJson(decode(bytes));
+  return parseStrictJson(decode(bytes), 'body', (jsonLimits.keys * bytesMax) / adminBodyBytesMax);
 }
 
 /** Like `readBody`, for requests between processes of the service, with any content type. Throws AB01 (413 if too large). */

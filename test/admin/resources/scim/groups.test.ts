@@ -342,6 +342,11 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     expect((await scim('POST', '/Groups', sized(4_000_000))).status).toBe(201);
     expect((await scim('POST', '/Groups', sized(4_200_000))).status).toBe(413);
     expect((await scim('POST', '/Users', { userName: 'x'.repeat(1_100_000) })).status).toBe(413);
+    const [member] = refs(0);
+    const asRead = { ...member, type: 'User', display: 'Ada Lovelace', $ref: `${plane.url}/v1/scim/o/Users/${member?.value}` };
+    const many = (count: number) => ({ displayName: `Many ${++made}`, members: Array.from({ length: count }, () => asRead) });
+    expect((await scim('POST', '/Groups', many(20_000))).status).toBe(201);
+    expect((await scim('POST', '/Groups', many(20_001))).body.detail).toContain('at most 20,000 members');
   });
 
   it('keep their name if a path selects elements or a part of it', async () => {
