@@ -40,6 +40,7 @@ export const mails = defineEntity({
     attempts: p.integer(),
     /** Attempts that ended without a reply after the whole text had been sent: the mail may have arrived. */
     unconfirmed: p.integer(),
+    /** Last refusal of this mail. Null: the mail server has not refused it. */
     lastError: p.text().nullable(),
     runAt: p.datetime(),
     /** From this time the mail is not sent any more. */

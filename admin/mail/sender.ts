@@ -94,7 +94,7 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
     try {
       if (mail.isExpired) {
         const content = await open(mail).catch(() => null);
-        return await fail(mail, content, mail.lastError ?? 'The mail server was not reached in time');
+        return await fail(mail, content, mail.lastError ?? 'The mail server did not accept mails in time');
       }
       const content = await open(mail);
       const result = await smtp.send({ ...content, id: mail.id, createdAt: mail.createdAt }, signal);
@@ -137,7 +137,8 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
     if (isUnconfirmed && mail.unconfirmed + 1 >= unconfirmedMax) {
       return fail(mail, content, `${reason}. The mail may have arrived, because its whole text was sent`);
     }
-    await postpone(database.em(), lease, mail, { reason, delay: isUnconfirmed ? 'long' : 'short', isUnconfirmed });
+    // The reason is not stored: it names hosts and accounts of the operator, and a mail that expires has its last one in the audit log.
+    await postpone(database.em(), lease, mail, { reason: null, delay: isUnconfirmed ? 'long' : 'short', isUnconfirmed });
   }
 
   /** Leaves a mail to any process. */

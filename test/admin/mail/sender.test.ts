@@ -121,6 +121,21 @@ describe.each(ruleDatabases)('mails that wait, on %s', (database) => {
     expect(server.letters).toEqual([]);
   });
 
+  it('the audit entry of a mail that expired in an outage has no address of the mail server, and the log has it', async () => {
+    const server = await startServer();
+    const proxy = await startCuttable(server.port);
+    await proxy.cut();
+    const plane = await start(proxy.port, database);
+    await addNotices(plane, ['late@example.com']);
+    await tried(plane, 1);
+    await em(plane).execute('update mails set expires_at = now()');
+    await sendAgain(plane);
+    const entry = await until(() => em(plane).findOne(auditEntries, { action: 'send_mail' }));
+    expect(entry.requestBody).toMatchObject({ to: 'late@example.com', error: 'The mail server did not accept mails in time' });
+    const outage = plane.log.lines.find(({ message }) => message === 'the mail server does not accept mails; they wait');
+    expect(JSON.stringify(outage)).toContain(`127.0.0.1:${proxy.port}`);
+  });
+
   it('a mail that has expired is deleted by the housekeeping if the mail server was removed', async () => {
     const proxy = await startCuttable((await startServer()).port);
     await proxy.cut();
