@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
@@ -25,6 +25,12 @@ it.each<[string, string, (first: string, second: string) => Buffer, string[]?]>(
   ['text of an undeclared type', 'application/octet-stream', (a, b) => Buffer.from(a + b)],
   ['JSON of an undeclared type', 'application/octet-stream', (a, b) => Buffer.from(JSON.stringify({ text: a + b }))],
   ['compressed text', 'application/octet-stream', (a, b) => gzipSync(a + b), ['content-encoding', 'gzip']],
+  [
+    'text in several frames of zstd',
+    'application/octet-stream',
+    (a, b) => Buffer.concat([zstdCompressSync(a), zstdCompressSync(b)]),
+    ['content-encoding', 'zstd'],
+  ],
   ['text that is declared as an image', 'image/png', (a, b) => Buffer.from(a + b)],
   ['text in UTF-16', 'text/plain; charset=utf-16le', (a, b) => Buffer.from(a + b, 'utf16le')],
 ])('guardrails of responses read %s', async (_name, type, bytesOf, more) => {

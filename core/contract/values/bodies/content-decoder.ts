@@ -38,10 +38,53 @@ const codingByName: Readonly<Record<string, Coding>> = {
   },
   zstd: {
     stream: () => zlib.createZstdDecompress({ chunkSize, params }),
-    whole: (bytes, options) => promisify<Uint8Array, object, Uint8Array>(zlib.zstdDecompress)(bytes, { ...options, params }),
-    wholeSync: (bytes, options) => zlib.zstdDecompressSync(bytes, { ...options, params }),
+    async whole(bytes, options) {
+      const steps = zstdSteps(bytes, options);
+      let step = steps.next();
+      while (!step.done) step = steps.next(await decodeFrame(...step.value));
+      return step.value;
+    },
+    wholeSync(bytes, options) {
+      const steps = zstdSteps(bytes, options);
+      let step = steps.next();
+      while (!step.done) step = steps.next(zlib.zstdDecompressSync(...step.value) as unknown as Frame);
+      return step.value;
+    },
   },
 };
+
+interface Frame {
+  readonly buffer: Uint8Array;
+  readonly engine: { readonly bytesWritten: number };
+}
+
+const decodeFrame = promisify<Uint8Array, object, Frame>(zlib.zstdDecompress as never);
+/** Each frame is a task of its own, and a body has room for a hundred thousand empty ones. */
+const framesMax = 1_000;
+
+/**
+ * Yields the arguments with which one frame after the other is decoded, and returns the whole body. Node decodes the first frame only and
+ * accepts one that is cut off (nodejs/node#64741): guardrails would not read the others, which the client decodes.
+ */
+function* zstdSteps(bytes: Uint8Array, { maxOutputLength }: Options): Generator<[Uint8Array, object], Uint8Array, Frame> {
+  // A decoder does not read beyond the end of its frame. If it reads this byte, the last frame is cut off.
+  const marked = Buffer.concat([bytes, Buffer.of(0)]);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for (let at = 0; at < bytes.length; ) {
+    if (parts.length === framesMax) throw new Error(`The body has more than ${framesMax} frames`);
+    const { buffer, engine } = yield [
+      marked.subarray(at),
+      { maxOutputLength: Math.max(1, maxOutputLength - size), params, info: true },
+    ];
+    at += engine.bytesWritten;
+    if (at > bytes.length) throw new Error('The last frame is cut off');
+    size += buffer.length;
+    if (size > maxOutputLength) throw Object.assign(new Error('The body is too large'), { code: 'ERR_BUFFER_TOO_LARGE' });
+    parts.push(buffer);
+  }
+  return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts, size);
+}
 
 /** Names of the codings that can be decoded. */
 export const codings: readonly string[] = Object.keys(codingByName);
