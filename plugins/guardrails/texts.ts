@@ -261,7 +261,7 @@ function foreignTexts(operation: OperationName, body: JsonObject, keys: readonly
     if (keys.includes(key)) continue;
     const value = body[key];
     if (settings?.includes(key)) variableTexts(value, [key], parts);
-    else if (!parts.some(({ path }) => path[0] === key)) memberTexts(key, value, [key], parts);
+    else memberTexts(key, value, [key], parts);
   }
 }
 

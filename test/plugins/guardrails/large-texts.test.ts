@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { compileGuardrails } from '../../../plugins/guardrails/compile.ts';
 import { readPassedReply } from '../../../plugins/guardrails/passed-reply.ts';
 import { runGuardrails } from '../../../plugins/guardrails/run.ts';
+import { textParts } from '../../../plugins/guardrails/texts.ts';
 import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
 
 const pool = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } });
@@ -97,4 +98,11 @@ it('a pass-through stream of 40,000 events with ids is read within the time of o
   const events = Array.from({ length: 40_000 }, (_, i) => `id: ${i}\nevent: message\ndata: {"t":"x"}\n\n`).join('');
   const read = await readPassedReply(['content-type', 'text/event-stream'], Buffer.from(events));
   expect(read?.texts).toEqual(['x'.repeat(40_000)]);
+});
+
+it('400,000 spellings of a field of another format are read within the time of one test', () => {
+  const letters = [...'colorguidedgenerationparams'];
+  const spelling = (i: number) => letters.map((letter, at) => ((i >> at) & 1 ? letter.toUpperCase() : letter)).join('');
+  const body = Object.fromEntries(Array.from({ length: 400_000 }, (_, i) => [spelling(i), 'a text']));
+  expect(textParts('chatComplete', 'input', body, 'last_message')).toHaveLength(400_000 - 1);
 });
