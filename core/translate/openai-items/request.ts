@@ -17,10 +17,10 @@ export function withItemsApplied(params: JsonObject, call: OperationCall): JsonO
   const body: Record<string, unknown> = { ...params, input: others };
   const added = items.filter(({ type }) => type === 'additional_tools').flatMap((item) => objectsIn(item.tools));
   if (added.length > 0) body.tools = lastOfEachName([...(Array.isArray(tools) ? tools : []), ...added]);
-  for (const { type, reasoning, text } of items) {
-    if (type !== 'configuration_update') continue;
-    if (isObject(reasoning)) body.reasoning = { ...objectOf(body.reasoning), ...reasoning };
-    if (isObject(text)) body.text = { ...objectOf(body.text), ...text };
+  const updates = items.filter(({ type }) => type === 'configuration_update');
+  for (const name of ['reasoning', 'text']) {
+    const settings = updates.map((update) => update[name]).filter(isObject);
+    if (settings.length > 0) body[name] = merged([params[name], ...settings].filter(isObject));
   }
   return body;
 }
@@ -64,6 +64,7 @@ function messagesOf({ type, content }: OpenAiItem, call: OperationCall): JsonObj
   return [{ type: 'message', role: 'user', content: parts }];
 }
 
-function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
+/** The last of several members of one name counts. A copy for each object would take quadratic time. */
+function merged(objects: readonly JsonObject[]): JsonObject {
+  return Object.fromEntries(objects.flatMap((one) => Object.entries(one)));
 }

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
+import type { OperationCall } from '../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { createHarness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
 import { streamOf } from '../../../../core/test-kit/provider-scripts.ts';
 import { eventsOf } from '../../../../core/test-kit/read-reply.ts';
+import { withItemsApplied } from '../../../../core/translate/openai-items/request.ts';
 
 const parameters = { type: 'object', properties: {} };
 const tool = (name: string, description = 'd') => ({ type: 'function', name, description, parameters });
@@ -91,6 +93,14 @@ it('the last settings of the input are those of the request', async () => {
   expect(body.text).toEqual({ format });
   expect(body.input).toEqual([hello]);
   expect(got.header('x-svc-adapted')).toContain('input.configuration_update');
+});
+
+it('200,000 settings of the input are read within the time of one test', () => {
+  const input = Array.from({ length: 200_000 }, (_, i) => ({ type: 'configuration_update', reasoning: { [`s${i}`]: i } }));
+  const call = { adapted: [], dropped: [] } as unknown as OperationCall;
+  const { reasoning } = withItemsApplied({ input, reasoning: { s1: 'first', effort: 'low' } }, call);
+  expect(Object.keys(reasoning as JsonObject)).toHaveLength(200_001);
+  expect(reasoning).toMatchObject({ s1: 1, effort: 'low', s199999: 199_999 });
 });
 
 it('a message of another agent is a message of the user', async () => {
