@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
+import { laterMembers } from '../../contract/values/json/later-members.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';
 import { StreamedToolCalls } from '../openai/streamed-tool-calls.ts';
 import { refusalOf, reportBlock, stopSequence, withoutNulls } from './chat-reply.ts';
@@ -90,7 +91,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
   /** `given` holds the stop reason if it is known, `data` the other fields of the event. */
   const messageEnd = (given: JsonObject, data: JsonObject | null): StreamEvent[] => {
     if (data !== null) counts = laterCounts(counts, data.usage);
-    others = { ...others, ...unread(given), ...unread(data ?? {}) };
+    others = laterMembers(others, { ...unread(given), ...unread(data ?? {}) });
     if (typeof given.stop_reason !== 'string') return [];
     const refusal = refusalOf(given);
     const delta = refusal === null ? {} : { refusal };

@@ -1,6 +1,7 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
+import { laterMembers } from '../../contract/values/json/later-members.ts';
 import { emptyUsage, serviceTierOf, type Usage } from '../../contract/values/models/usage.ts';
 import { asChatUsage } from '../openai/as-chat-usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
@@ -41,7 +42,7 @@ export function usageOf(counts: JsonObject): Usage {
  */
 export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
   if (!isObject(later)) return counts;
-  return { ...counts, ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)) };
+  return laterMembers(counts, Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)));
 }
 
 /**

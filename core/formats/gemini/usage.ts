@@ -1,6 +1,7 @@
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
+import { laterMembers } from '../../contract/values/json/later-members.ts';
 import { emptyUsage, serviceTierOf, statedCount, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
@@ -41,7 +42,7 @@ function tierOfTraffic(type: unknown): string | null {
  */
 export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
   if (!isObject(later)) return counts;
-  return !Number.isNaN(statedCount(later.totalTokenCount)) ? later : { ...counts, ...later };
+  return !Number.isNaN(statedCount(later.totalTokenCount)) ? later : laterMembers(counts, later);
 }
 
 /** Converts usage to the `usage` of a chat completion. `prompt_tokens` is all input, cached or not. */

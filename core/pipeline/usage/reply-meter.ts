@@ -6,6 +6,7 @@ import type { StreamDecoder } from '../../contract/provider/stream-event.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { laterMembers } from '../../contract/values/json/later-members.ts';
 import type { Maybe } from '../../contract/values/maybe.ts';
 import { roughImageUsage } from '../../contract/values/models/rough-image-usage.ts';
 import { emptyUsage, inputTokensOf, noUnits, type Usage } from '../../contract/values/models/usage.ts';
@@ -142,7 +143,7 @@ export class ReplyMeter {
       // Each image of a stream has one object of counts.
       if (!isBare) this.#countings++;
       // Counts of a stream are cumulative, so later counts replace earlier ones.
-      this.#counts = this.#counts === null ? withoutNulls(counts) : { ...this.#counts, ...withoutNulls(counts) };
+      this.#counts = this.#counts === null ? withoutNulls(counts) : laterMembers(this.#counts, withoutNulls(counts));
     }
   }
 
