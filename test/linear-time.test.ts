@@ -16,6 +16,7 @@ import { transcribesOnItsOwn } from '../core/formats/gemini/audio/transcription-
 import { annotationsOf } from '../core/formats/gemini/chat/grounding.ts';
 import { partialCall } from '../core/formats/gemini/chat/partial-call.ts';
 import { traitsOf } from '../core/formats/gemini/models.ts';
+import { newWork, toGeminiSchema } from '../core/formats/gemini/schema/json-schema.ts';
 import { noteOnce } from '../core/formats/note-once.ts';
 import { withoutAllowedTools } from '../core/formats/openai/allowed-tools.ts';
 import { withToolIndexes } from '../core/formats/openai/tool-indexes.ts';
@@ -55,6 +56,8 @@ const groundedCandidate = {
     })),
   },
 };
+const manyKeywords = Object.fromEntries(Array.from({ length: n / 20 }, (_, i) => [`k${i}`, 1]));
+const manyProperties = Object.fromEntries(Array.from({ length: n / 20 }, (_, i) => [`p${i}`, { type: 'string' }]));
 const citations = Array.from({ length: n / 4 }, () => ({
   type: 'content_block_delta',
   delta: { type: 'citations_delta', citation: {} },
@@ -88,6 +91,14 @@ function frameInChunks(length: number): void {
   let events = 0;
   for (let at = 0; at < bytes.length; at += 10) events += decoder.push(bytes.subarray(at, at + 10)).length;
   expect(events).toBe(1);
+}
+
+function variants(count: number): object[] {
+  return Array.from({ length: count }, () => ({ type: 'object', properties: { a: {} } }));
+}
+
+function schemaFor(allOf: readonly object[], beside: object): void {
+  toGeminiSchema(allOf.length > 0 ? { allOf, ...beside } : { ...beside }, 'tools', () => {});
 }
 
 function argumentsInPieces(count: number): void {
@@ -171,11 +182,35 @@ it.each<[string, () => unknown]>([
   ['allowed tools', () => withoutAllowedTools({ tools, tool_choice: { type: 'allowed_tools', allowed_tools: { tools } } }, call)],
   ['tool calls that begin with a huge index', () => indexedCalls(4_294_967_294)],
   ['grounded replies', () => annotationsOf(groundedCandidate, `ä${'a'.repeat(n)}`, call)],
+  ['schemas of many parts', () => schemaFor([manyKeywords, ...Array.from({ length: n / 20 }, () => ({}))], {})],
+  ['schemas with variants beside many keywords', () => schemaFor([], { ...manyKeywords, anyOf: variants(n / 20) })],
+  ['schemas with variants beside many properties', () => schemaFor([], { properties: manyProperties, anyOf: variants(n / 20) })],
+  [
+    'schemas with variants beside many required names',
+    () => schemaFor([], { required: Object.keys(manyProperties), anyOf: variants(n / 20) }),
+  ],
   ['citations of a plain reply', () => blocksOfEvents([{ type: 'content_block_start', content_block: {} }, ...citations])],
   ['sources with titles', () => annotateSources()({ choices: [{ message: {}, finish_reason: 'stop' }], ...listedSources })],
   ['addresses in cards', () => usableInterfaces('http://a.example', { url: `http://a.example${'/'.repeat(n)}x` })],
 ])('%s take linear time', { timeout }, (_, run) => {
   expect(run).not.toThrow();
+});
+
+it('schemas of one request are cut off where their references expand to more than the request could hold', { timeout }, () => {
+  const properties = Object.fromEntries(Array.from({ length: 70 }, (_, i) => [`p${i}`, { $ref: '#/$defs/a' }]));
+  const notes = new Set<string>();
+  const work = newWork();
+  const long = { type: 'string', description: 'a'.repeat(100_000) };
+  const compile = (a: object) => toGeminiSchema({ $defs: { a }, properties }, 'tools', (keyword) => notes.add(keyword), work);
+  expect(JSON.stringify(compile(long)).length).toBeGreaterThan(7_000_000);
+  expect(notes).not.toContain('size');
+  expect(JSON.stringify(compile(long)).length).toBeLessThan(4_000_000);
+  expect(notes).toContain('size');
+  expect(compile({ type: 'object', properties })).toEqual({ type: 'OBJECT' });
+  const many = newWork();
+  for (let i = 0; i < 100; i++) toGeminiSchema({ anyOf: variants(3_000) }, 'tools', () => {}, many);
+  expect(many.nodes).toBeLessThan(n);
+  expect(toGeminiSchema({ type: 'string' }, 'tools', () => {}, many)).toEqual({ type: 'OBJECT' });
 });
 
 it('OpenAPI documents in YAML: many keys take linear time, and a key twice is refused with its line', { timeout }, () => {

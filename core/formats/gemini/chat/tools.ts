@@ -4,7 +4,7 @@ import { badParam } from '../../bad-param.ts';
 import { noteOnce } from '../../note-once.ts';
 import { toolNameOf } from '../../tool-name.ts';
 import { traitsOf } from '../models.ts';
-import { toGeminiSchema } from '../schema/json-schema.ts';
+import { newWork, type SchemaWork, toGeminiSchema } from '../schema/json-schema.ts';
 import type { GeminiRequestOptions } from './chat-request.ts';
 
 /** Google's own tools by their names without underscores, in lower case. */
@@ -42,11 +42,12 @@ export function toolParams(params: JsonObject, call: OperationCall, options: Gem
 }
 
 function functionList(params: JsonObject, call: OperationCall): JsonObject[] {
+  const work = newWork();
   if (!Array.isArray(params.tools)) {
     if (!Array.isArray(params.functions)) return [];
     // The retired form of tools. Replies use `tool_calls`, its replacement.
     noteOnce(call.adapted, 'functions');
-    return params.functions.map((fn, index) => declaration(fn, `functions[${index}]`, call));
+    return params.functions.map((fn, index) => declaration(fn, `functions[${index}]`, call, work));
   }
   return params.tools.flatMap((tool, index) => {
     const path = `tools[${index}]`;
@@ -54,7 +55,7 @@ function functionList(params: JsonObject, call: OperationCall): JsonObject[] {
     if (isObject(tool.custom)) throw badParam(path, 'custom tools with free text input are not supported by Gemini');
     if (tool.cache_control) noteOnce(call.dropped, 'cache_control');
     return isObject(tool.function) && ownToolOf(tool.function) === null
-      ? [declaration(tool.function, `${path}.function`, call)]
+      ? [declaration(tool.function, `${path}.function`, call, work)]
       : [];
   });
 }
@@ -76,14 +77,14 @@ function ownToolOf({ name, ...others }: JsonObject): string | null {
 }
 
 /** A function without parameters declares no parameters, because older models reject an object without properties. */
-function declaration(fn: unknown, path: string, call: OperationCall): JsonObject {
+function declaration(fn: unknown, path: string, call: OperationCall, work: SchemaWork): JsonObject {
   if (!isObject(fn)) throw badParam(path, 'an object is expected');
   const { name, description, parameters, strict, cache_control: hint, ...others } = fn;
   // Gemini has no strict mode and follows the schema as well as it can.
   if (strict === true) noteOnce(call.dropped, 'tools.strict');
   if (hint) noteOnce(call.dropped, 'cache_control');
   const note = (keyword: string): void => noteOnce(call.adapted, `tools.${keyword}`);
-  const schema = isObject(parameters) ? toGeminiSchema({ type: 'object', ...parameters }, `${path}.parameters`, note) : {};
+  const schema = isObject(parameters) ? toGeminiSchema({ type: 'object', ...parameters }, `${path}.parameters`, note, work) : {};
   const some = isObject(schema.properties) ? Object.keys(schema.properties).length > 0 : schema.anyOf !== undefined;
   return {
     name,

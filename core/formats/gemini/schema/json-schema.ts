@@ -9,6 +9,15 @@ const depthMax = 12;
 const unrollMax = 2;
 /** Maximum nodes of a schema with expanded references. Larger schemas are cut off there. */
 const nodesMax = 5_000;
+/**
+ * Maximum nodes of all schemas of one request. A body has at most 50,000 keys, so only expanded references reach this limit: 2,000 small tools
+ * with references took 10 s.
+ */
+const nodesOfRequestMax = 200_000;
+/** Maximum characters of texts, lists and references in the schemas of one request. References and unions repeat them. */
+const charactersMax = 10_000_000;
+/** Maximum names of properties that the schemas of one request unite. Unions repeat the names beside them for each variant. */
+const unitedMax = 500_000;
 /** Maximum nesting of unions and similar keywords, which Gemini's depth does not count. It protects the call stack. */
 const nestingMax = 100;
 
@@ -21,8 +30,20 @@ export type NoteChange = (keyword: string) => void;
  * without a counterpart are left out and passed to `note`. Annotations and `additionalProperties: false` are left out without a
  * note: the model adds nothing that is not in the schema. Throws `bad_request` on a reference without a target.
  */
-export function toGeminiSchema(schema: JsonObject, param: string, note: NoteChange): JsonObject {
-  return compile(schema, { root: schema, param, note, depth: 0, nesting: 0, open: [], count: { nodes: 0 } });
+export function toGeminiSchema(schema: JsonObject, param: string, note: NoteChange, work: SchemaWork = newWork()): JsonObject {
+  const count = { nodes: 0, ofRequest: work };
+  return compile(schema, { root: schema, param, note, depth: 0, nesting: 0, open: [], count });
+}
+
+/** Work on all schemas of one request so far. */
+export interface SchemaWork {
+  nodes: number;
+  characters: number;
+  united: number;
+}
+
+export function newWork(): SchemaWork {
+  return { nodes: 0, characters: 0, united: 0 };
 }
 
 interface Position {
@@ -33,7 +54,7 @@ interface Position {
   readonly nesting: number;
   /** References around this position that are being expanded. */
   readonly open: readonly string[];
-  readonly count: { nodes: number };
+  readonly count: { nodes: number; readonly ofRequest: SchemaWork };
 }
 
 /** Keywords with the same meaning in both languages. */
@@ -46,6 +67,13 @@ const supported = [
 const lost = [
   ...['not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'contains', 'minContains', 'maxContains', 'uniqueItems'],
   ...['multipleOf', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentSchema'],
+];
+
+const keywords = [
+  ...supported,
+  ...lost,
+  ...['$ref', 'allOf', 'anyOf', 'oneOf', 'type', 'enum', 'const', 'format', 'exclusiveMinimum', 'exclusiveMaximum'],
+  ...['properties', 'additionalProperties', 'required', 'items', 'prefixItems'],
 ];
 
 const types: Readonly<Record<string, string>> = {
@@ -62,16 +90,20 @@ const formats: Readonly<Record<string, readonly string[]>> = {
 function compile(given: unknown, around: Position): JsonObject {
   if (!isObject(given)) return { type: typeOf(undefined, around) };
   const position = { ...around, nesting: around.nesting + 1 };
-  if (++position.count.nodes > nodesMax || position.nesting > nestingMax) {
+  if (isSpent(position) || position.nesting > nestingMax) {
     position.note('size');
     return { type: 'OBJECT' };
   }
   if (typeof given.$ref === 'string') return compileReference(given, given.$ref, position);
-  const schema = mergedSchema(given, (part) => dereference(part, position));
+  const schema = mergedSchema(
+    readKeywords(given),
+    (part) => dereference(part, position),
+    (names) => unites(names, position),
+  );
   for (const keyword of lost) if (schema[keyword] !== undefined) position.note(keyword);
   const union = Array.isArray(schema.anyOf) ? schema.anyOf : Array.isArray(schema.oneOf) ? schema.oneOf : null;
   if (union !== null) return compileUnion(schema, union, position);
-  const named = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
+  const named = Array.isArray(schema.type) ? [...new Set(schema.type)] : schema.type === undefined ? [] : [schema.type];
   const wanted = named.filter((type) => type !== 'null');
   const nullable = wanted.length < named.length || schema.nullable === true;
   if (wanted.length > 1) {
@@ -81,12 +113,38 @@ function compile(given: unknown, around: Position): JsonObject {
   const type = typeOf(types[String(wanted[0] ?? (named.length > 0 ? 'null' : impliedType(schema)))], position);
   const out: JsonObject = { type, ...(nullable && type !== 'NULL' ? { nullable: true } : {}) };
   for (const keyword of supported) if (schema[keyword] !== undefined) out[keyword] = schema[keyword];
+  for (const value of [...Object.values(out), schema.enum, schema.const]) position.count.ofRequest.characters += lengthOf(value);
   addFormat(schema, type, out, position);
   addBounds(schema, type, out, position);
   addEnum(schema, type, out, position);
   if (type === 'OBJECT') addProperties(schema, out, position);
   if (type === 'ARRAY') addItems(schema, out, position);
   return out;
+}
+
+/** Counts one more node. Returns true if the schema, or all schemas of the request, have too many or too long ones. */
+function isSpent({ count }: Position): boolean {
+  const { ofRequest: work } = count;
+  return ++count.nodes > nodesMax || ++work.nodes > nodesOfRequestMax || work.characters > charactersMax;
+}
+
+function unites(names: number, { count, note }: Position): boolean {
+  count.ofRequest.united += names;
+  if (count.ofRequest.united <= unitedMax) return true;
+  note('size');
+  return false;
+}
+
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  return typeof value === 'object' && value !== null ? JSON.stringify(value).length : 0;
+}
+
+/** Returns a schema with only the keywords that are read here, because references and unions copy it. */
+function readKeywords(schema: JsonObject): JsonObject {
+  const read: JsonObject = {};
+  for (const keyword of keywords) if (Object.hasOwn(schema, keyword)) read[keyword] = schema[keyword];
+  return read;
 }
 
 /** Vertex AI rejects a schema without a type: "schema didn't specify the schema type field". A text can represent any value. */
@@ -96,7 +154,8 @@ function typeOf(type: string | undefined, position: Position): string {
 }
 
 function compileReference(schema: JsonObject, reference: string, position: Position): JsonObject {
-  const { $ref: _, ...beside } = schema;
+  const { $ref: _, ...beside } = readKeywords(schema);
+  position.count.ofRequest.characters += reference.length;
   const target = referenced(position.root, reference);
   if (target === undefined) throw badParam(position.param, `the schema refers to ${reference}, which is not in it`);
   if (position.open.filter((open) => open === reference).length >= unrollMax) {
@@ -104,20 +163,21 @@ function compileReference(schema: JsonObject, reference: string, position: Posit
     const type = typeOf(types[isObject(target) ? String(target.type ?? impliedType(target)) : ''], position);
     return { type, ...(type === 'ARRAY' ? { items: { type: 'STRING' } } : {}) };
   }
-  const merged = isObject(target) ? { ...target, ...beside } : beside;
+  const merged = isObject(target) ? { ...readKeywords(target), ...beside } : beside;
   return compile(merged, { ...position, open: [...position.open, reference] });
 }
 
 /** Returns a part of `allOf`, with its reference expanded. A reference to itself becomes an empty schema. */
 function dereference(part: JsonObject, position: Position): JsonObject {
-  let found = part;
   // References in `allOf` can multiply, so they count as nodes.
-  if (++position.count.nodes > nodesMax) return {};
+  if (isSpent(position)) return {};
+  let found = readKeywords(part);
   for (let hops = 0; typeof found.$ref === 'string'; hops++) {
     const target = hops < 20 ? referenced(position.root, found.$ref) : {};
     if (target === undefined) throw badParam(position.param, `the schema refers to ${found.$ref}, which is not in it`);
+    position.count.ofRequest.characters += found.$ref.length;
     const { $ref: _, ...beside } = found;
-    found = { ...(isObject(target) ? target : {}), ...beside };
+    found = { ...(isObject(target) ? readKeywords(target) : {}), ...beside };
   }
   return found;
 }
@@ -132,9 +192,12 @@ function compileUnion(schema: JsonObject, union: readonly unknown[], position: P
   const variants = union.filter((variant) => !isNull(variant));
   const nullable = variants.length < union.length || shared.nullable === true ? { nullable: true } : {};
   const about = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
+  const work = position.count.ofRequest;
+  const aboutLength = lengthOf(title) + lengthOf(description);
   const compiled = variants.map((variant) => {
     const resolved = isObject(variant) ? variant : {};
-    return { ...about, ...compile(withShared(resolved, shared), position), ...nullable };
+    work.characters += aboutLength;
+    return { ...(work.characters > charactersMax ? {} : about), ...compile(withShared(resolved, shared), position), ...nullable };
   });
   if (compiled.length === 0) return { type: 'NULL' };
   return compiled.length === 1 ? (compiled[0] as JsonObject) : { anyOf: compiled };
@@ -186,11 +249,16 @@ function addProperties(schema: JsonObject, out: JsonObject, position: Position):
   if (!isObject(schema.properties)) return;
   if (position.depth >= depthMax) return position.note('depth');
   const inside = { ...position, depth: position.depth + 1 };
+  const work = position.count.ofRequest;
   const properties = Object.fromEntries(
-    Object.entries(schema.properties).map(([name, property]) => [name, compile(property, inside)]),
+    Object.entries(schema.properties).map(([name, property]) => {
+      work.characters += name.length;
+      return [name, compile(property, inside)];
+    }),
   );
   out.properties = properties;
   const required = Array.isArray(schema.required) ? schema.required : [];
+  work.characters += required.length;
   const known = required.filter((name) => typeof name === 'string' && Object.hasOwn(properties, name));
   if (known.length < required.length) position.note('required');
   if (known.length > 0) out.required = known;
