@@ -134,6 +134,12 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     settings.natsUrl === null
       ? null
       : connectNats(settings.natsUrl, deriveKey(settings.clusterKey, keyPurposes.changeNotice), log, natsUrlReader(settings));
+  // Without a close, a mail or a webhook that is being sent when the start fails would be sent again by another process.
+  const closes: (() => Promise<void>)[] = [];
+  const withClose = <Part extends { close(): Promise<void> }>(part: Part): Part => {
+    closes.unshift(() => part.close());
+    return part;
+  };
   try {
     const ofFirstStart = await readKeptKeys(database.em(), settings);
     const firstKeys = await firstStart(settings, { database, vault, ...ofFirstStart, log });
@@ -146,9 +152,9 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       deps.publish?.(notice);
       nats?.publish(notice);
     };
-    const relay = startRelay(database, publish, log);
-    const mailer = await createMailer(settings, { database, vault, auditKey, clock, registry: metrics.registry, log });
-    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log, clock });
+    const relay = withClose(startRelay(database, publish, log));
+    const mailer = withClose(await createMailer(settings, { database, vault, auditKey, clock, registry: metrics.registry, log }));
+    const housekeeping = withClose(startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log, clock }));
     const objects = createObjectStore(settings, outboundFetch, clock, log);
     if (objects) void tryObjectStore(objects);
     let stopping = false;
@@ -194,12 +200,14 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       wakeRelay: (notices) => relay.wake(notices),
       wakeJobs: () => runner.wake(),
     };
-    const runner = startJobRunner({
-      handlers: Object.fromEntries(jobKinds.map(({ kind, handler }) => [kind, handler(services)])),
-      database,
-      log,
-      leaseMs: settings.jobLeaseMs,
-    });
+    const runner = withClose(
+      startJobRunner({
+        handlers: Object.fromEntries(jobKinds.map(({ kind, handler }) => [kind, handler(services)])),
+        database,
+        log,
+        leaseMs: settings.jobLeaseMs,
+      }),
+    );
     const replies = createCachedReplies(services);
     const app = createApp(services, replies);
     const begin = createRequestCount(metrics.registry);
@@ -238,6 +246,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     };
     return { port, firstKeys, services, close };
   } catch (error) {
+    for (const close of closes) await close();
+    await Promise.all([requestExport.close(), metricsExport?.close(lastExportMs)]);
     await nats?.close();
     await closeClickHouse();
     await closeDatabase();
