@@ -43,6 +43,7 @@ const shareMax = { all: connectionsMax - 1, notices: noticesMax - 1 };
 const awayMs = { first: 1_000, max: 30_000 };
 /** Attempts without a confirmation. Each may have delivered the mail. */
 const unconfirmedMax = 3;
+const unconfirmedText = `The mail server did not confirm the mail in ${unconfirmedMax} attempts. It may have arrived, because its whole text was sent`;
 
 /** Sends stored mails until it is closed, urgent ones first. Several control planes share the table: each mail is leased by one of them at a time. */
 export function startSender({ smtp, database, vault, auditKey, log, leaseMs, count }: SenderOptions): Sender {
@@ -130,14 +131,14 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
 
   /** Postpones a mail that did not fail by itself, and pauses before the next attempt. */
   async function pass(mail: TakenMail, content: MailContent, result: SendResult & { outcome: 'away' }): Promise<void> {
+    // The reason is not stored, neither with the mail nor in the audit log of its organisation: it names hosts and accounts of the operator.
     const { reason, isUnconfirmed } = result;
     if (away === null) log.warn({ reason }, 'the mail server does not accept mails; they wait');
     const pauseMs = Math.min((away?.pauseMs ?? awayMs.first / 2) * 2, awayMs.max);
     away = { pauseMs, untilMs: performance.now() + pauseMs };
     if (isUnconfirmed && mail.unconfirmed + 1 >= unconfirmedMax) {
-      return fail(mail, content, `${reason}. The mail may have arrived, because its whole text was sent`);
+      return fail(mail, content, unconfirmedText);
     }
-    // The reason is not stored: it names hosts and accounts of the operator, and a mail that expires has its last one in the audit log.
     await postpone(database.em(), lease, mail, { reason: null, delay: isUnconfirmed ? 'long' : 'short', isUnconfirmed });
   }
 
