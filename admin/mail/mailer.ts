@@ -3,8 +3,11 @@ import type { Settings } from '../../config/settings.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
+import { failureFields } from '../failure-fields.ts';
+import { DataKeyError } from '../secrets/data-key.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { addMails, type NewMail } from './add-mails.ts';
+import { mailKinds } from './entity.ts';
 import { startSender } from './sender.ts';
 import { createSmtp } from './smtp.ts';
 
@@ -12,7 +15,10 @@ import { createSmtp } from './smtp.ts';
 export interface Mailer {
   /** True if a mail server is configured. */
   readonly on: boolean;
-  /** Stores mails in this transaction, if a mail server is configured. Call `wake` after the commit. */
+  /**
+   * Stores mails of one organisation in this transaction, if a mail server is configured. Call `wake` after the commit. If the data key of the
+   * organisation cannot be opened, notices are left out: those of other organisations may be in the same transaction.
+   */
   add(tx: EntityManager, mails: readonly NewMail[]): Promise<void>;
   /** Sends waiting mails now instead of at the next interval. */
   wake(): void;
@@ -32,7 +38,7 @@ export interface MailerOptions {
 /** Returns the mailer of `SMTP_URL`. Without a mail server no mail is stored. Replies contain the links as well. */
 export async function createMailer(
   settings: Pick<Settings, 'smtpUrl' | 'smtpFrom' | 'jobLeaseMs'>,
-  { vault, clock, registry, ...rest }: MailerOptions,
+  { vault, clock, registry, log, ...rest }: MailerOptions,
 ): Promise<Mailer> {
   if (settings.smtpUrl === null) return { on: false, add: async () => {}, wake: () => {}, close: async () => {} };
   const counter = new Counter({
@@ -43,8 +49,20 @@ export async function createMailer(
   });
   for (const outcome of ['sent', 'failed'] as const) counter.inc({ outcome }, 0);
   const sender = startSender({
-    ...{ ...rest, vault, leaseMs: settings.jobLeaseMs, smtp: await createSmtp(settings.smtpUrl, settings) },
+    ...{ ...rest, vault, log, leaseMs: settings.jobLeaseMs, smtp: await createSmtp(settings.smtpUrl, settings) },
     count: (outcome) => counter.inc({ outcome }),
   });
-  return { on: true, add: (tx, mails) => addMails(tx, vault, clock.now(), mails), wake: sender.wake, close: sender.close };
+  return {
+    on: true,
+    async add(tx, mails) {
+      try {
+        await addMails(tx, vault, clock.now(), mails);
+      } catch (cause) {
+        if (!(cause instanceof DataKeyError) || mails.some(({ kind }) => mailKinds[kind])) throw cause;
+        log.error({ kind: mails[0]?.kind ?? null, ...failureFields(cause) }, 'could not store the notices of an organisation');
+      }
+    },
+    wake: sender.wake,
+    close: sender.close,
+  };
 }

@@ -238,6 +238,26 @@ describe('mails that wait', () => {
     await until(() => server.letters.length === 10);
   });
 
+  it('notices of an organisation whose data key cannot be opened do not stop those of others; its links are errors', async () => {
+    const server = await startServer();
+    const plane = await start(server.port);
+    const { organisationId } = await plane.newTenant();
+    await em(plane).execute(`update data_keys set wrapped = 'other' where organisation_id = ?`, [organisationId]);
+    const { mailer } = plane.control.services;
+    const notice = { kind: 'budget-event', about, subject: 'S', text: 'T', to: 'lost@example.com', organisationId } as const;
+    await em(plane).transactional(async (tx) => {
+      await mailer.add(tx, [notice]);
+      await mailer.add(tx, [{ ...notice, to: 'kept@example.com', organisationId: plane.organisationId }]);
+    });
+    mailer.wake();
+    await server.arrived('kept@example.com');
+    expect(plane.log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { fields: { kind: 'budget-event', reason: expect.stringContaining(organisationId) } },
+    ]);
+    const link = em(plane).transactional((tx) => mailer.add(tx, [{ ...notice, kind: 'invite' }]));
+    await expect(link).rejects.toThrow('cannot decrypt the data key');
+  });
+
   it('a mail that the process could not release is sent again, also while it sends others', async () => {
     const plane = await startPlane(ruleDatabase);
     planes.push(plane);
