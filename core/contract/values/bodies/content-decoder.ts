@@ -1,8 +1,9 @@
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import type { Maybe } from '../maybe.ts';
+import { ZstdStream } from './zstd-stream.ts';
 
-export type Decoder = zlib.Gunzip | zlib.BrotliDecompress;
+export type Decoder = zlib.Gunzip | zlib.BrotliDecompress | ZstdStream;
 
 interface Options {
   readonly maxOutputLength: number;
@@ -37,7 +38,7 @@ const codingByName: Readonly<Record<string, Coding>> = {
     wholeSync: zlib.brotliDecompressSync,
   },
   zstd: {
-    stream: () => zlib.createZstdDecompress({ chunkSize, params }),
+    stream: () => new ZstdStream({ chunkSize, params }, framesMax),
     async whole(bytes, options) {
       const steps = zstdSteps(bytes, options);
       let step = steps.next();

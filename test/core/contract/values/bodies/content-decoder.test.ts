@@ -1,6 +1,8 @@
+import { buffer } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decodeBodySync, decodeWhole } from '../../../../../core/contract/values/bodies/content-decoder.ts';
+import { contentDecoder, decodeBodySync, decodeWhole } from '../../../../../core/contract/values/bodies/content-decoder.ts';
 
 const text = (length: number) => Buffer.from(Array.from({ length }, (_, n) => n.toString(36)).join(' '));
 const both = async (bytes: Uint8Array, coding: string, bytesMax = 1_000_000) => {
@@ -36,5 +38,43 @@ describe('whole bodies', () => {
     expect(await both(Buffer.concat(frames), 'zstd', 18)).toBe('too large');
     expect(await both(Buffer.concat([...frames, Buffer.from('other bytes')]), 'zstd')).toBe('damaged');
     expect(await both(Buffer.concat(Array.from({ length: 1_001 }, () => zstdCompressSync(''))), 'zstd')).toBe('damaged');
+  });
+});
+
+describe('streams in zstd', () => {
+  const parts = Array.from({ length: 20 }, (_, n) => text(n === 7 ? 40_000 : n * 20).toString());
+  const frames = Buffer.concat(parts.map((part) => zstdCompressSync(part)));
+  const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
+  const decoded = (bytes: Uint8Array, size: number) => {
+    const decoder = contentDecoder('zstd');
+    if (decoder === null) throw new Error('zstd has a decoder');
+    const whole = buffer(decoder);
+    for (let at = 0; at < bytes.length; at += size) decoder.write(bytes.subarray(at, at + size));
+    decoder.end();
+    return whole.then(String);
+  };
+
+  it.each([7, 1_000, 1_000_000])('are decoded with all frames, in chunks of %i bytes', async (size) => {
+    expect(await decoded(frames, size)).toBe(parts.join(''));
+    expect(await decoded(Buffer.concat([frames, skippable, frames]), size)).toBe(parts.join('') + parts.join(''));
+  });
+
+  it('fail behind a frame with other bytes, and with more than 1,000 frames in a chunk', async () => {
+    await expect(decoded(Buffer.concat([frames, Buffer.from('other bytes')]), 1_000_000)).rejects.toThrow();
+    const empty = Buffer.concat(Array.from({ length: 1_001 }, () => zstdCompressSync('')));
+    await expect(decoded(empty, 1_000_000)).rejects.toThrow('more than 1000 frames');
+  });
+
+  it('decode no more than is read', async () => {
+    const decoder = contentDecoder('zstd');
+    decoder?.end(Buffer.concat([zstdCompressSync('small'), zstdCompressSync(Buffer.alloc(20_000_000))]));
+    let [length, waitingMax] = [0, 0];
+    for await (const part of decoder ?? []) {
+      length += part.length;
+      waitingMax = Math.max(waitingMax, decoder?.readableLength ?? 0);
+      await turn();
+    }
+    expect(length).toBe(20_000_005);
+    expect(waitingMax).toBeLessThan(500_000);
   });
 });
