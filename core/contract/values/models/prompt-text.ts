@@ -24,7 +24,7 @@ export function isAttachment(name: string, text: string, holder: JsonObject | nu
 }
 
 /** Members that models read as text, whatever it begins with. */
-const textKeys: ReadonlySet<string> = new Set(['text', 'content']);
+const textKeys: ReadonlySet<string> = new Set(['text', 'content', 'system', 'instructions', 'prompt', 'output']);
 
 /** A text document of Messages has its text in `data`. */
 function isTextOfDocument(name: string, holder: JsonObject | null): boolean {

@@ -72,6 +72,7 @@ describe('usage of a request whose client disconnects', () => {
     ['an image without a member of its own', '/v1/embeddings', { input: [`${dataUrl}${base64}`] }, 1_000],
     ['sound as browsers give it', '/v1/embeddings', { input: [`data:audio/webm;codecs=opus;base64,${base64}`] }, 1_000],
     ['a text that begins as an image', '/v1/chat/completions', inMessage({ type: 'text', text: `${dataUrl}${base64}` }), 100_006],
+    ['instructions that begin as an image', '/v1/messages', { system: `${dataUrl}${base64}`, messages: [] }, 100_006],
     ['token ids', '/v1/embeddings', { input: [[1, 2, 3], [4]] }, 4],
   ])('before the reply counts %s', async (_title, path, prompt, inputTokens) => {
     const request = { path, body: { model: '@one/gpt-5', ...prompt } as JsonObject };
