@@ -43,6 +43,8 @@ const shareMax = { all: connectionsMax - 1, notices: noticesMax - 1 };
 const awayMs = { first: 1_000, max: 30_000 };
 /** Attempts without a confirmation. Each may have delivered the mail. */
 const unconfirmedMax = 3;
+/** Texts for organisations. Reasons about the mail server itself name hosts and accounts of the operator, and are in the log only. */
+const senderText = 'The mail server does not accept the sender of this service';
 const unconfirmedText = `The mail server did not confirm the mail in ${unconfirmedMax} attempts. It may have arrived, because its whole text was sent`;
 
 /** Sends stored mails until it is closed, urgent ones first. Several control planes share the table: each mail is leased by one of them at a time. */
@@ -122,16 +124,16 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
       log.debug({ mail: id, kind }, 'mail sent');
       return removeSent(mail);
     }
-    const { reason, isFinal } = result;
+    const { reason, isFinal, isAboutSender } = result;
     if (isFinal) return fail(mail, content, reason);
-    if (reason !== mail.lastError)
+    const stored = isAboutSender ? senderText : reason;
+    if (stored !== mail.lastError)
       log.warn({ mail: id, kind, reason }, 'the mail server refused a mail for now; it will be sent again');
-    await postpone(database.em(), lease, mail, { reason, delay: 'long', isUnconfirmed: false });
+    await postpone(database.em(), lease, mail, { reason: stored, delay: 'long', isUnconfirmed: false });
   }
 
   /** Postpones a mail that did not fail by itself, and pauses before the next attempt. */
   async function pass(mail: TakenMail, content: MailContent, result: SendResult & { outcome: 'away' }): Promise<void> {
-    // The reason is not stored, neither with the mail nor in the audit log of its organisation: it names hosts and accounts of the operator.
     const { reason, isUnconfirmed } = result;
     if (away === null) log.warn({ reason }, 'the mail server does not accept mails; they wait');
     const pauseMs = Math.min((away?.pauseMs ?? awayMs.first / 2) * 2, awayMs.max);
@@ -139,6 +141,7 @@ export function startSender({ smtp, database, vault, auditKey, log, leaseMs, cou
     if (isUnconfirmed && mail.unconfirmed + 1 >= unconfirmedMax) {
       return fail(mail, content, unconfirmedText);
     }
+    // The reason is not stored, because the last one is in the audit log when a mail expires.
     await postpone(database.em(), lease, mail, { reason: null, delay: isUnconfirmed ? 'long' : 'short', isUnconfirmed });
   }
 

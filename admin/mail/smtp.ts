@@ -21,7 +21,13 @@ const mailMs = 180_000;
  */
 export type SendResult =
   | { readonly outcome: 'sent' }
-  | { readonly outcome: 'refused'; readonly reason: string; readonly isFinal: boolean }
+  | {
+      readonly outcome: 'refused';
+      readonly reason: string;
+      readonly isFinal: boolean;
+      /** True if the server replied to the sender, which is an account of the operator. */
+      readonly isAboutSender: boolean;
+    }
   | {
       readonly outcome: 'away';
       readonly reason: string;
@@ -80,7 +86,13 @@ function resultOf(error: unknown, isWritten: boolean): SendResult {
   const isAboutMail = (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode !== 421;
   if (!isAboutMail) return { outcome: 'away', reason, isUnconfirmed: isWritten && responseCode === undefined };
   // A sender that the server does not accept is the same for all mails, and can be corrected. Without a reply the address itself is invalid.
-  return { outcome: 'refused', reason, isFinal: responseCode === undefined || (responseCode >= 500 && command !== 'MAIL FROM') };
+  const isAboutSender = command === 'MAIL FROM' && responseCode !== undefined;
+  return {
+    outcome: 'refused',
+    reason,
+    isFinal: responseCode === undefined || (responseCode >= 500 && !isAboutSender),
+    isAboutSender,
+  };
 }
 
 /** A password is sent over TLS only, except to a mail server on this machine. */

@@ -136,6 +136,16 @@ describe.each(ruleDatabases)('mails that wait, on %s', (database) => {
     expect(JSON.stringify(outage)).toContain(`127.0.0.1:${proxy.port}`);
   });
 
+  it('a mail whose sender the server refuses is stored without its reply, and the log has it', async () => {
+    const reply = '5.7.1 not owned by user operator@mail.example';
+    const server = await startServer({ onMailFrom: (_address, _session, done) => done(refusal(reply, 553)) });
+    const plane = await start(server.port, database);
+    await addNotices(plane, ['waits@example.com']);
+    expect((await tried(plane, 1))[0]?.lastError).toBe('The mail server does not accept the sender of this service');
+    const warning = plane.log.lines.find(({ level }) => level === 'warn');
+    expect(JSON.stringify(warning)).toContain(`553 ${reply}`);
+  });
+
   it('a mail that has expired is deleted by the housekeeping if the mail server was removed', async () => {
     const proxy = await startCuttable((await startServer()).port);
     await proxy.cut();
@@ -278,7 +288,8 @@ describe('mails that wait', () => {
     const smtp: Smtp = {
       async send({ to }, signal) {
         attempts.push(to);
-        if (to === 'refused@example.com') return { outcome: 'refused', reason: '451 later', isFinal: false };
+        if (to === 'refused@example.com')
+          return { outcome: 'refused', reason: '451 later', isFinal: false, isAboutSender: false };
         await new Promise<void>((resolve) => {
           release = resolve;
           signal.addEventListener('abort', () => resolve());
