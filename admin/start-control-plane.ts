@@ -61,6 +61,8 @@ import { postOtlpWith } from './telemetry/post-otlp.ts';
 
 /** Time for the last metrics when the process stops. */
 const lastExportMs = 1_000;
+/** Time for background work after a failed start. The mailer and the job runner need at most a little more than 5 s. */
+const failedCloseMs = 8_000;
 
 export interface ControlPlaneDeps {
   readonly log: Log;
@@ -137,7 +139,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   // Without a close, a mail or a webhook that is being sent when the start fails would be sent again by another process.
   const closes: (() => Promise<void>)[] = [];
   const withClose = <Part extends { close(): Promise<void> }>(part: Part): Part => {
-    closes.unshift(() => part.close());
+    closes.push(() => part.close());
     return part;
   };
   try {
@@ -246,7 +248,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     };
     return { port, firstKeys, services, close };
   } catch (error) {
-    for (const close of closes) await close();
+    // A task of the housekeeping may take long, and the reason is logged afterwards.
+    await Promise.race([Promise.allSettled(closes.map((close) => close())), sleep(failedCloseMs, undefined, { ref: false })]);
     await Promise.all([requestExport.close(), metricsExport?.close(lastExportMs)]);
     await nats?.close();
     await closeClickHouse();
