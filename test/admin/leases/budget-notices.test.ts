@@ -275,6 +275,23 @@ describe.each(ruleDatabases)('events of budgets, on %s', (name) => {
     expect((await Promise.all(ids.map(entriesAbout))).map(({ length }) => length)).toEqual([2, 2]);
   });
 
+  it('lock at most 10 budgets at a time, because grants wait for the locks', async () => {
+    const keys = await Promise.all(
+      Array.from({ length: 11 }, () => newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } })),
+    );
+    const { database, auditKey } = plane.control.services;
+    for (const key of keys) await grant(ask(key, { alertThreshold: null }), Date.now());
+    const names = JSON.stringify(keys.map(({ budget }) => `budget:${budget}`));
+    const isOwn = 'key in (select * from jsonb_array_elements_text(?::jsonb))';
+    await database.em().execute(`update limit_budgets set exhausted_at = now() where ${isOwn}`, [names], 'run');
+    const reportedBefore: number[] = [];
+    await reportCrossedBudgets(database.em(), auditKey, async (tx) => {
+      const told = await tx.execute(`select key from limit_budgets where exhausted_told_at is not null and ${isOwn}`, [names]);
+      reportedBefore.push(told.length);
+    });
+    expect(reportedBefore).toEqual([...Array(10).fill(0), 10]);
+  });
+
   it('restart with a new period, also without requests', async () => {
     const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000, periodic_reset: 'weekly' } });
     await grant(ask(key, { alertThreshold: null }), Date.now());
