@@ -10,6 +10,7 @@ import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
 import type { OperationCall } from '../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../core/contract/provider/stream-event.ts';
 import { contextLengthCode } from '../core/contract/values/errors/context-length.ts';
+import type { JsonObject } from '../core/contract/values/json/json.ts';
 import { EventFrames } from '../core/contract/values/text/event-frames.ts';
 import { annotateSources } from '../core/formats/cited-sources.ts';
 import { transcribesOnItsOwn } from '../core/formats/gemini/audio/transcription-request.ts';
@@ -29,7 +30,9 @@ import { azurePriceName } from '../core/provider-settings/price-names.ts';
 import { eventStream } from '../core/providers/bedrock/event-stream.ts';
 import { streamedReply } from '../core/providers/mock/reply-format.ts';
 import { payloadStream } from '../core/providers/sagemaker/payload-stream.ts';
+import { ChatMessageReader, type MessageSink } from '../core/translate/chat-message-reader.ts';
 import { blocksOfEvents } from '../core/translate/messages-over-chat/block-sequence.ts';
+import { withFlatTools } from '../core/translate/tool-namespaces/request.ts';
 import { WholeObject } from '../core/translate/whole-object.ts';
 import { contentFacts } from '../plugins/cache/content-facts.ts';
 import scanText from '../workers/tasks/scan-text.ts';
@@ -99,6 +102,28 @@ function variants(count: number): object[] {
 
 function schemaFor(allOf: readonly object[], beside: object): void {
   toGeminiSchema(allOf.length > 0 ? { allOf, ...beside } : { ...beside }, 'tools', () => {});
+}
+
+/** Reads messages and returns the cited texts. */
+function readMessages(messages: readonly JsonObject[]): string[] {
+  const texts: string[] = [];
+  const sink = {
+    annotation: (_: JsonObject, text: string) => texts.splice(texts.length, 0, text),
+    text: () => [],
+    tool: () => [],
+  } as unknown as MessageSink;
+  const reader = new ChatMessageReader(sink, call);
+  for (const message of messages) reader.add(message, null);
+  return texts;
+}
+
+function annotation(start_index: number, end_index: number): JsonObject {
+  return { type: 'url_citation', url_citation: { start_index, end_index } };
+}
+
+function allowNamespaces(count: number): void {
+  const named = (name: string) => Array.from({ length: count }, (_, i) => ({ type: 'namespace', name: name + i, tools: [] }));
+  withFlatTools({ tools: named('a'), tool_choice: { type: 'allowed_tools', tools: named('b') } }, call);
 }
 
 function argumentsInPieces(count: number): void {
@@ -189,11 +214,51 @@ it.each<[string, () => unknown]>([
     'schemas with variants beside many required names',
     () => schemaFor([], { required: Object.keys(manyProperties), anyOf: variants(n / 20) }),
   ],
+  ['namespaces among the allowed tools', () => allowNamespaces(n / 8)],
+  [
+    'annotations of text that comes later',
+    () =>
+      readMessages([
+        {
+          annotations: Array.from({ length: n / 8 }, () => annotation(0, n)),
+          content_blocks: Array.from({ length: n / 8 }, () => ({ type: 'text', text: 'a' })),
+        },
+      ]),
+  ],
+  [
+    'annotations of each piece of a text',
+    () => readMessages(Array.from({ length: n / 4 }, () => ({ content: 'a'.repeat(20), annotations: [annotation(0, 1)] }))),
+  ],
+  [
+    'calls of tools in another order than their blocks',
+    () =>
+      readMessages([
+        {
+          tool_calls: Array.from({ length: n / 2 }, (_, i) => ({ id: `c${i}` })),
+          content_blocks: Array.from({ length: n / 2 }, (_, i) => ({ type: 'tool_use', id: `c${n / 2 - 1 - i}` })),
+        },
+      ]),
+  ],
   ['citations of a plain reply', () => blocksOfEvents([{ type: 'content_block_start', content_block: {} }, ...citations])],
   ['sources with titles', () => annotateSources()({ choices: [{ message: {}, finish_reason: 'stop' }], ...listedSources })],
   ['addresses in cards', () => usableInterfaces('http://a.example', { url: `http://a.example${'/'.repeat(n)}x` })],
 ])('%s take linear time', { timeout }, (_, run) => {
   expect(run).not.toThrow();
+});
+
+it('annotations have the cited text and their order, and cite at most 10 million characters', () => {
+  const block = (text: string) => ({ type: 'text', text });
+  expect(
+    readMessages([
+      {
+        content_blocks: [block('abc'), block('def'), block('ghi')],
+        annotations: [annotation(2, 7), annotation(0, 4), annotation(3, 6)],
+      },
+      { content: 'jkl', annotations: [annotation(8, 99), annotation(5, 5), annotation(40, 50)] },
+    ]),
+  ).toEqual(['abcd', 'def', 'cdefg', 'ijkl', '', '']);
+  const all = Array.from({ length: 200 }, () => annotation(0, 100_000));
+  expect(readMessages([{ content: 'a'.repeat(100_000), annotations: all }]).join('').length).toBe(10_000_000);
 });
 
 it('schemas of one request are cut off where their references expand to more than the request could hold', { timeout }, () => {

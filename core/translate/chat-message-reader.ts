@@ -2,6 +2,7 @@ import type { OperationCall } from '../contract/provider/provider.ts';
 import { isObject, isText, type JsonObject, objectsIn } from '../contract/values/json/json.ts';
 import { citationsOfSources } from '../formats/document-citations.ts';
 import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.ts';
+import { SpokenText } from './spoken-text.ts';
 import { toolInput } from './tool-input.ts';
 
 /**
@@ -44,6 +45,32 @@ interface OpenBlock {
   input: string;
 }
 
+/** An annotation, its place among those of the message, and the offset at which its text ends. */
+interface Waiting {
+  readonly annotation: JsonObject;
+  readonly place: number;
+  readonly end: number;
+}
+
+/** The tool calls of a message that were not sent. */
+class ToolCalls {
+  readonly all: Set<JsonObject>;
+  /** Calls by id, the first one last. */
+  #byId: Map<unknown, JsonObject[]> | null = null;
+
+  constructor(given: unknown) {
+    this.all = new Set(objectsIn(given).map((toolCall, index) => ({ index, ...toolCall })));
+  }
+
+  /** Removes the first call with this id. */
+  take(id: unknown): JsonObject | undefined {
+    this.#byId ??= Map.groupBy([...this.all].reverse(), (toolCall) => toolCall.id);
+    const taken = this.#byId.get(id)?.pop();
+    if (taken !== undefined) this.all.delete(taken);
+    return taken;
+  }
+}
+
 /**
  * Converts the content of chat messages and deltas to a reply of another format, in the order of the provider's native blocks if
  * it has any. A whole message has the same result as its deltas. Reports all content without an equivalent, including unknown fields
@@ -53,13 +80,13 @@ export class ChatMessageReader {
   readonly #to: MessageSink;
   readonly #call: OperationCall;
   /** All text so far. Offsets of annotations refer to it. */
-  #text = '';
+  readonly #text = new SpokenText();
   /** Text of the current message or delta that is in none of its blocks, until it is sent. */
   #outsideBlocks = '';
   /** Log probabilities of the current message or delta. Its first text carries them. */
   #tokens: readonly unknown[] = [];
-  /** Annotations of text that has not arrived. */
-  #waiting: JsonObject[] = [];
+  /** Annotations of text that has not arrived. The next one is the last. */
+  #waiting: Waiting[] = [];
   #open: OpenBlock | null = null;
   /** Calls of custom tools whose input is sent as the argument of a function. */
   readonly #customs = new Set<unknown>();
@@ -75,11 +102,13 @@ export class ChatMessageReader {
     if (this.#open === null && this.#waiting.length === 0 && isTextAlone(from))
       return this.#speak(from.content, tokensIn(logprobs), undefined);
     const events: JsonObject[] = [];
-    const toolCalls = objectsIn(from.tool_calls).map((toolCall, index) => ({ index, ...toolCall }) as JsonObject);
+    const toolCalls = new ToolCalls(from.tool_calls);
     const pieces = piecesOf(from.content_blocks);
     this.#outsideBlocks = withoutTextOf(pieces, spokenIn(from.content, this.#call));
     this.#tokens = tokensIn(logprobs);
-    this.#waiting.push(...objectsIn(from.annotations));
+    this.#waiting = objectsIn(from.annotations)
+      .map((annotation, place) => ({ annotation, place, end: endOf(annotation) }))
+      .sort((a, b) => (a.end === b.end ? b.place - a.place : b.end - a.end));
     const reasoning = pieces.some(isReasoning) ? '' : reasoningText(from);
     if (reasoning !== '') events.push(...this.#closeNative(), ...this.#to.reasoningPart('text', { thinking: reasoning }));
     for (const [position, piece] of pieces.entries()) this.#addPiece(piece.key ?? position, piece, toolCalls, events);
@@ -96,7 +125,7 @@ export class ChatMessageReader {
   }
 
   /** Adds the events of one block or a piece of it. Removes the tool call that it repeats from `toolCalls`. */
-  #addPiece(key: unknown, piece: JsonObject, toolCalls: JsonObject[], events: JsonObject[]): void {
+  #addPiece(key: unknown, piece: JsonObject, toolCalls: ToolCalls, events: JsonObject[]): void {
     if (this.#takeNative(key, piece, events)) return;
     if (isReasoning(piece)) events.push(...this.#to.reasoningPart(key, piece));
     else if (typeof piece.text === 'string') {
@@ -107,8 +136,8 @@ export class ChatMessageReader {
       this.#say(this.#outsideBlocks, undefined, events);
       this.#outsideBlocks = '';
       this.#annotate(false, events);
-      const at = toolCalls.findIndex((toolCall) => toolCall.id === piece.id);
-      for (const toolCall of at === -1 ? [] : toolCalls.splice(at, 1)) events.push(...this.#tool(toolCall));
+      const toolCall = toolCalls.take(piece.id);
+      if (toolCall !== undefined) events.push(...this.#tool(toolCall));
     }
     const citations = isObject(piece.citation) ? [piece.citation] : objectsIn(piece.citations);
     for (const citation of citations) events.push(...this.#to.citation(citation, key));
@@ -116,15 +145,15 @@ export class ChatMessageReader {
   }
 
   /** Adds the events of the content that no block has. */
-  #addOutsideBlocks(from: JsonObject, toolCalls: readonly JsonObject[], events: JsonObject[]): void {
+  #addOutsideBlocks(from: JsonObject, toolCalls: ToolCalls, events: JsonObject[]): void {
     const images = objectsIn(from.images);
-    const isFollowed = this.#outsideBlocks !== '' || isText(from.refusal) || toolCalls.length > 0 || images.length > 0;
+    const isFollowed = this.#outsideBlocks !== '' || isText(from.refusal) || toolCalls.all.size > 0 || images.length > 0;
     if (isFollowed) events.push(...this.#closeNative());
     this.#say(this.#outsideBlocks, undefined, events);
     this.#outsideBlocks = '';
     if (typeof from.refusal === 'string' && from.refusal !== '') events.push(...this.#to.refusal(from.refusal));
     this.#annotate(true, events);
-    for (const toolCall of toolCalls) events.push(...this.#tool(toolCall));
+    for (const toolCall of toolCalls.all) events.push(...this.#tool(toolCall));
     for (const image of images) events.push(...this.#to.image(image));
     for (const citation of objectsIn(from.citations).flatMap(sharedCitations))
       events.push(...this.#to.citation(citation, undefined));
@@ -137,25 +166,24 @@ export class ChatMessageReader {
 
   #speak(text: string, tokens: readonly unknown[], key: unknown): JsonObject[] {
     if (text === '') return [];
-    this.#text += text;
+    this.#text.push(text);
     return this.#to.text(text, tokens, key);
   }
 
   /** Sends the annotations whose text has arrived, or all. */
   #annotate(all: boolean, events: JsonObject[]): void {
-    if (this.#waiting.length === 0) return;
-    const later: JsonObject[] = [];
-    for (const annotation of this.#waiting) {
-      if (all || endOf(annotation) <= this.#text.length)
-        events.push(...this.#to.annotation(annotation, this.#citedBy(annotation)));
-      else later.push(annotation);
+    const due: Waiting[] = [];
+    for (let next = this.#waiting.at(-1); next && (all || next.end <= this.#text.length); next = this.#waiting.at(-1)) {
+      due.push(next);
+      this.#waiting.pop();
     }
-    this.#waiting = later;
+    for (const { annotation } of due.sort((a, b) => a.place - b.place))
+      events.push(...this.#to.annotation(annotation, this.#citedBy(annotation)));
   }
 
   #citedBy(annotation: JsonObject): string {
     const { start_index: start, end_index: end } = fieldsOf(annotation);
-    return typeof start === 'number' && typeof end === 'number' ? this.#text.slice(start, end) : '';
+    return typeof start === 'number' && typeof end === 'number' ? this.#text.cited(start, end) : '';
   }
 
   /** True if the piece belongs to an unknown kind of block. */

@@ -68,10 +68,13 @@ function flatItem({ namespace, ...item }: JsonObject & { readonly namespace: str
 function choiceOf(choice: JsonObject, tools: readonly unknown[]): JsonObject {
   if (isNamespaced(choice)) return flatItem(choice);
   if (choice.type !== 'allowed_tools' || !Array.isArray(choice.tools)) return choice;
+  const namespaces = Map.groupBy(tools.filter(isNamespace), ({ name }) => name);
   const allowed = choice.tools.flatMap((tool) => {
     if (isNamespaced(tool)) return [flatItem(tool)];
     if (!isNamespace(tool)) return [tool];
-    const whole = tools.filter(isNamespace).filter(({ name }) => name === tool.name);
+    const whole = namespaces.get(tool.name) ?? [];
+    // A namespace that is named again adds no tool.
+    namespaces.delete(tool.name);
     return whole.flatMap((one) => toolsOf(one, 'tools').map(({ type, name }) => ({ type, name })));
   });
   return { ...choice, tools: allowed };
