@@ -7,10 +7,13 @@ import { findSuspicious } from '../admin/resources/mcp-integrations/tool-finding
 import { createBody } from '../admin/resources/prompt-labels/schema.ts';
 import { checkText, decodeBase64 } from '../admin/sign-in/saml/check-document.ts';
 import { scanXml } from '../admin/sign-in/saml/scan-xml.ts';
+import { UsageSums } from '../core/batches/sum-usage.ts';
+import { messageFromEvents } from '../core/contract/plugin/text/message-from-events.ts';
 import type { OperationCall } from '../core/contract/provider/provider.ts';
 import type { StreamEvent } from '../core/contract/provider/stream-event.ts';
 import { contextLengthCode } from '../core/contract/values/errors/context-length.ts';
 import type { JsonObject } from '../core/contract/values/json/json.ts';
+import { emptyUsage } from '../core/contract/values/models/usage.ts';
 import { EventFrames } from '../core/contract/values/text/event-frames.ts';
 import { annotateSources } from '../core/formats/cited-sources.ts';
 import { transcribesOnItsOwn } from '../core/formats/gemini/audio/transcription-request.ts';
@@ -35,6 +38,7 @@ import { blocksOfEvents } from '../core/translate/messages-over-chat/block-seque
 import { withFlatTools } from '../core/translate/tool-namespaces/request.ts';
 import { WholeObject } from '../core/translate/whole-object.ts';
 import { contentFacts } from '../plugins/cache/content-facts.ts';
+import { chatFromEvents, chatToEvents } from '../plugins/cache/forms/chat.ts';
 import scanText from '../workers/tasks/scan-text.ts';
 import { frame as awsFrame } from './core/providers/bedrock/frames.ts';
 
@@ -119,6 +123,47 @@ function readMessages(messages: readonly JsonObject[]): string[] {
 
 function annotation(start_index: number, end_index: number): JsonObject {
   return { type: 'url_citation', url_citation: { start_index, end_index } };
+}
+
+/** Assembles a completion from as many chunks, each with an entry of every list. */
+function assemble(count: number): void {
+  const chunks = Array.from({ length: count }, (_, i) => {
+    const delta = { annotations: [i], tool_calls: [{ index: i, id: `c${i}`, function: { name: 'f', arguments: '{}' } }] };
+    return { choices: [{ index: 0, delta, logprobs: { content: [i] } }], usage: {} };
+  });
+  const { choices } = chatFromEvents(chunks) as { choices: [{ message: JsonObject; logprobs: JsonObject }] };
+  const [{ message, logprobs }] = choices;
+  for (const list of [message.annotations, message.tool_calls, logprobs.content]) expect(list).toHaveLength(count);
+}
+
+function assembleMessage(more: readonly JsonObject[]): JsonObject | null {
+  return messageFromEvents([
+    { type: 'message_start', message: { id: 'm', usage: { input_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ...more,
+    { type: 'message_stop' },
+  ]);
+}
+
+/** Assembles a message from as many citations, and as many events that each add a field and a count. */
+function assembleLong(count: number): void {
+  const delta = { type: 'citations_delta', citation: {} };
+  const cited = Array.from({ length: count }, () => ({ type: 'content_block_delta', index: 0, delta }));
+  const counted = Array.from({ length: count / 10 }, (_, i) => ({
+    type: 'message_delta',
+    delta: { [`d${i}`]: i },
+    usage: { [`c${i}`]: i },
+  }));
+  const { content, usage } = assembleMessage([...cited, ...counted]) as { content: [JsonObject]; usage: JsonObject };
+  expect(content[0].citations).toHaveLength(count);
+  expect(Object.keys(usage)).toHaveLength(count / 10 + 1);
+}
+
+function sumBatch(count: number): void {
+  const sums = new UsageSums(null);
+  for (let i = 0; i < count; i++) sums.add('m', { ...emptyUsage(), raw: { all: 1, [`count${i}`]: 1, [`other${i}`]: 1 } });
+  expect(Object.keys(sums.parts[0]?.raw ?? {})).toHaveLength(200);
+  expect(sums.parts[0]?.raw).toMatchObject({ all: count, count0: 1 });
 }
 
 function allowNamespaces(count: number): void {
@@ -214,6 +259,9 @@ it.each<[string, () => unknown]>([
     'schemas with variants beside many required names',
     () => schemaFor([], { required: Object.keys(manyProperties), anyOf: variants(n / 20) }),
   ],
+  ['usage of a batch with other names in each request', () => sumBatch(n / 10)],
+  ['streams with lists that grow, as plain replies', () => assemble(n / 2)],
+  ['streams of Messages with fields that grow, as plain replies', () => assembleLong(n)],
   ['namespaces among the allowed tools', () => allowNamespaces(n / 8)],
   [
     'annotations of text that comes later',
@@ -244,6 +292,33 @@ it.each<[string, () => unknown]>([
   ['addresses in cards', () => usableInterfaces('http://a.example', { url: `http://a.example${'/'.repeat(n)}x` })],
 ])('%s take linear time', { timeout }, (_, run) => {
   expect(run).not.toThrow();
+});
+
+it('cached chats are converted only if the other form has a similar size', () => {
+  const toolCalls = (...indexes: number[]) => indexes.map((index) => ({ index, function: { name: 'f', arguments: '{}' } }));
+  const chunk = (tool_calls: unknown) => ({ choices: [{ index: 0, delta: { tool_calls } }], usage: {} });
+  expect(chatFromEvents([chunk(toolCalls(0, 1))])).not.toBeNull();
+  expect(chatFromEvents([chunk(toolCalls(0, 4_294_967_293))])).toBeNull();
+  const reply = (count: number) => ({
+    note: 'a'.repeat(1_000_000),
+    choices: Array.from({ length: count }, () => ({ message: {} })),
+  });
+  expect(chatToEvents(reply(2), false)).not.toBeNull();
+  expect(chatToEvents(reply(20), false)).toBeNull();
+});
+
+it('a stream of Messages whose blocks begin with a huge index is no plain reply', () => {
+  const start = (index: number) => ({ type: 'content_block_start', index, content_block: { type: 'tool_use', id: 't' } });
+  const input = (index: number) => ({
+    type: 'content_block_delta',
+    index,
+    delta: { type: 'input_json_delta', partial_json: '{"a":1}' },
+  });
+  expect(assembleMessage([start(4_294_967_294), input(4_294_967_294)])).toBeNull();
+  expect(assembleMessage([start(1), input(1)])?.content).toEqual([
+    { type: 'text', text: '' },
+    { type: 'tool_use', id: 't', input: { a: 1 } },
+  ]);
 });
 
 it('annotations have the cited text and their order, and cite at most 10 million characters', () => {

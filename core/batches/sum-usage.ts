@@ -47,14 +47,21 @@ function sum(part: BatchUsagePart, usage: Usage): BatchUsagePart {
 const depthMax = 4;
 const namesMax = 50;
 
+/** Maximum names of all requests. Each request copies them, so without a limit other names in each would take quadratic time. */
+const namesOfAllMax = 200;
+
 /** Adds numbers of the same name, down to the depth of usage objects. */
 function addNumbers(one: JsonObject, other: JsonObject, depth: number): JsonObject {
   const all: JsonObject = { ...one };
+  let names = Object.keys(all).length;
   for (const [name, value] of Object.entries(other).slice(0, namesMax)) {
-    const before = all[name];
+    const isNew = !Object.hasOwn(all, name);
+    if (isNew && names >= namesOfAllMax) continue;
+    const before = isNew ? undefined : all[name];
     const count = statedCount(value);
     if (!Number.isNaN(count)) all[name] = (typeof before === 'number' ? before : 0) + count;
     else if (isObject(value) && depth < depthMax) all[name] = addNumbers(isObject(before) ? before : {}, value, depth + 1);
+    if (isNew && Object.hasOwn(all, name)) names++;
   }
   return all;
 }

@@ -41,23 +41,37 @@ function addDelta(message: JsonObject, delta: JsonObject): boolean {
   for (const [key, value] of Object.entries(delta)) {
     const known = message[key];
     if (key === 'role') message.role = value;
-    else if (key === 'tool_calls') message.tool_calls = addToolCalls(objectsIn(known), objectsIn(value));
-    else if (typeof value === 'string') message[key] = textOf(known) + value;
-    else if (Array.isArray(value)) message[key] = [...(Array.isArray(known) ? known : []), ...value];
+    else if (key === 'tool_calls') {
+      const calls = Array.isArray(known) ? (known as JsonObject[]) : [];
+      message.tool_calls = calls;
+      if (!addToolCalls(calls, objectsIn(value))) return false;
+    } else if (typeof value === 'string') message[key] = textOf(known) + value;
+    else if (Array.isArray(value)) message[key] = extended(known, value);
     else if (value === null) message[key] = known ?? null;
     else return false;
   }
   return true;
 }
 
-function addToolCalls(calls: JsonObject[], deltas: readonly JsonObject[]): JsonObject[] {
+/** Returns false for an index behind the next one: a list with holes could have billions of entries. */
+function addToolCalls(calls: JsonObject[], deltas: readonly JsonObject[]): boolean {
   for (const { index, function: fn, custom, ...delta } of deltas) {
-    const call: JsonObject = { ...calls[indexOf(index)], ...delta };
+    const at = indexOf(index);
+    if (at > calls.length) return false;
+    const call: JsonObject = Object.assign(calls[at] ?? {}, delta);
+    calls[at] = call;
     // Custom tools have free text in place of arguments.
-    if (isObject(custom)) calls[indexOf(index)] = { ...call, custom: joinCall(call.custom, custom, 'input') };
-    else calls[indexOf(index)] = call.custom ? call : { ...call, function: joinCall(call.function, fn, 'arguments') };
+    if (isObject(custom)) call.custom = joinCall(call.custom, custom, 'input');
+    else if (!call.custom) call.function = joinCall(call.function, fn, 'arguments');
   }
-  return calls;
+  return true;
+}
+
+/** Returns a list made here with further entries. A copy for each chunk would take quadratic time. */
+function extended(known: unknown, added: readonly unknown[]): unknown[] {
+  const list: unknown[] = Array.isArray(known) ? known : [];
+  for (const item of added) list.push(item);
+  return list;
 }
 
 function joinCall(known: unknown, added: unknown, field: 'input' | 'arguments'): JsonObject {
@@ -67,10 +81,10 @@ function joinCall(known: unknown, added: unknown, field: 'input' | 'arguments'):
 
 function joinLogprobs(known: unknown, added: unknown): unknown {
   if (!isObject(added)) return known ?? null;
-  if (!isObject(known)) return added;
-  const joined: JsonObject = { ...known };
+  const joined: Record<string, unknown> = isObject(known) ? known : {};
   for (const [key, value] of Object.entries(added)) {
-    if (Array.isArray(value)) joined[key] = [...(Array.isArray(known[key]) ? (known[key] as unknown[]) : []), ...value];
+    if (Array.isArray(value)) joined[key] = extended(joined[key], value);
+    else if (known !== joined) joined[key] = value;
   }
   return joined;
 }
@@ -85,11 +99,15 @@ function completed(choice: JsonObject): JsonObject {
   };
 }
 
-/** Writes a chat completion or completion as chunks. Null if it has no choices. */
+/** Maximum characters of the fields that each chunk repeats. */
+const repeatedMax = 16_000_000;
+
+/** Writes a chat completion or completion as chunks. Null if it has no choices, or if its chunks would be far longer than the completion. */
 export function chatToEvents(reply: JsonObject, withUsage: boolean): string | null {
   const { choices, usage, ...rest } = reply;
   if (!Array.isArray(choices)) return null;
   const head = { ...rest, object: rest.object === 'chat.completion' ? 'chat.completion.chunk' : rest.object };
+  if (JSON.stringify(head).length * choices.length > repeatedMax) return null;
   const chunk = (choice: JsonObject): string => eventText({ ...head, choices: [choice], ...(withUsage ? { usage: null } : {}) });
   let stream = '';
   for (const choice of objectsIn(choices)) {

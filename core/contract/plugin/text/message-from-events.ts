@@ -5,15 +5,17 @@ export function messageFromEvents(events: readonly JsonObject[]): JsonObject | n
   let message: JsonObject | null = null;
   let isComplete = false;
   const blocks: JsonObject[] = [];
-  const inputs: string[] = [];
+  const inputs = new Map<number, string>();
   for (const event of events) {
     const at = indexOf(event.index);
     switch (event.type) {
       case 'message_start':
-        if (isObject(event.message)) message = { ...event.message };
+        if (isObject(event.message)) message = { ...event.message, ...usageOf(event.message) };
         break;
       case 'content_block_start':
-        if (isObject(event.content_block)) blocks[at] = { ...event.content_block };
+        // A list with holes could have billions of entries.
+        if (at > blocks.length) return null;
+        if (isObject(event.content_block)) blocks[at] = startOf(event.content_block);
         break;
       case 'content_block_delta': {
         const block = blocks[at];
@@ -22,7 +24,7 @@ export function messageFromEvents(events: readonly JsonObject[]): JsonObject | n
       }
       case 'message_delta':
         if (message === null || !isObject(event.delta)) return null;
-        message = addEnd(message, event.delta, event.usage);
+        addEnd(message, event.delta, event.usage);
         break;
       case 'message_stop':
         isComplete = true;
@@ -35,22 +37,32 @@ export function messageFromEvents(events: readonly JsonObject[]): JsonObject | n
     }
   }
   if (message === null || !isComplete) return null;
-  for (const [at, text] of inputs.entries()) {
-    const input = text === undefined || text === '' ? {} : parseObject(text);
+  for (const [at, text] of inputs) {
+    const input = text === '' ? {} : parseObject(text);
     if (input === null) return null;
-    if (text !== undefined) blocks[at] = { ...blocks[at], input };
+    blocks[at] = { ...blocks[at], input };
   }
   return { ...message, content: blocks };
 }
 
 const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
-/** Adds the stop reason and the usage from the last event. */
-function addEnd(message: JsonObject, delta: JsonObject, usage: unknown): JsonObject {
-  return { ...message, ...delta, usage: { ...objectOf(message.usage), ...objectOf(usage) } };
+/** Returns a copy of the usage, which later events extend. */
+const usageOf = ({ usage }: JsonObject): JsonObject => (isObject(usage) ? { usage: { ...usage } } : {});
+
+/** Returns a copy of a block, with a copy of its citations, which later events extend. */
+function startOf(block: JsonObject): JsonObject {
+  return Array.isArray(block.citations) ? { ...block, citations: [...block.citations] } : { ...block };
 }
 
-function addDelta(block: JsonObject, delta: JsonObject, at: number, inputs: string[]): boolean {
+/** Adds the stop reason and the usage from the last event. A copy for each event would take quadratic time. */
+function addEnd(message: JsonObject, delta: JsonObject, usage: unknown): void {
+  const counts = objectOf(message.usage);
+  Object.assign(message, delta);
+  message.usage = Object.assign(counts, objectOf(usage));
+}
+
+function addDelta(block: JsonObject, delta: JsonObject, at: number, inputs: Map<number, string>): boolean {
   switch (delta.type) {
     case 'text_delta':
       block.text = textOf(block.text) + textOf(delta.text);
@@ -62,10 +74,11 @@ function addDelta(block: JsonObject, delta: JsonObject, at: number, inputs: stri
       block.signature = delta.signature;
       return true;
     case 'citations_delta':
-      block.citations = [...(Array.isArray(block.citations) ? block.citations : []), delta.citation];
+      if (!Array.isArray(block.citations)) block.citations = [];
+      (block.citations as unknown[]).push(delta.citation);
       return true;
     case 'input_json_delta':
-      inputs[at] = (inputs[at] ?? '') + textOf(delta.partial_json);
+      inputs.set(at, (inputs.get(at) ?? '') + textOf(delta.partial_json));
       return true;
     default:
       return false;
