@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import type { StreamEvent, StreamTranslator } from '../../../contract/provider/stream-event.ts';
-import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { annotationsOf } from '../../../formats/anthropic/citations.ts';
 import { NativeBlocks } from '../../../formats/native-blocks.ts';
 import { chatChunks } from '../../../formats/openai/chat-chunks.ts';
@@ -101,7 +101,10 @@ export function chatStream(call: OperationCall): StreamTranslator {
     const [kind, value] = Object.entries(delta)[0] ?? [];
     if (kind === undefined) return [];
     if (kind === 'toolUse' && isObject(value)) block.input += String(value.input ?? '');
-    else block.native = merged(block.native ?? {}, kind, value);
+    else {
+      block.native ??= {};
+      merge(block.native, kind, value);
+    }
     return [];
   };
 
@@ -177,10 +180,15 @@ function endingOf(data: JsonObject, call: OperationCall): JsonObject {
   return { index: 0, delta: {}, logprobs: null, finish_reason, ...stopSequence(data, call) };
 }
 
-/** Merges a delta into a block: lists are appended, fields of objects are replaced. */
-function merged(block: JsonObject, kind: string, value: unknown): JsonObject {
+/** Adds a delta to a block: lists are appended, fields of objects are replaced. A copy for each delta would take quadratic time. */
+function merge(block: JsonObject, kind: string, value: unknown): void {
   const known = block[kind];
-  if (!isObject(known)) return { ...block, [kind]: Array.isArray(value) ? { content: value } : value };
-  if (Array.isArray(value)) return { ...block, [kind]: { ...known, content: [...objectsIn(known.content), ...value] } };
-  return { ...block, [kind]: isObject(value) ? { ...known, ...value } : value };
+  if (Array.isArray(value)) {
+    const holder: JsonObject = isObject(known) ? known : {};
+    const list: unknown[] = Array.isArray(holder.content) ? holder.content : [];
+    for (const item of value) list.push(item);
+    holder.content = list;
+    block[kind] = holder;
+  } else if (isObject(known) && isObject(value)) Object.assign(known, value);
+  else block[kind] = value;
 }
