@@ -30,8 +30,10 @@ import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
 import { modelsInForm } from '../core/pipeline/request/passed-model.ts';
 import { compileTemplate } from '../core/prompts/compile-template.ts';
 import { azurePriceName } from '../core/provider-settings/price-names.ts';
+import { chatStream as converseStream } from '../core/providers/bedrock/converse/chat-stream.ts';
 import { eventStream } from '../core/providers/bedrock/event-stream.ts';
 import { streamedReply } from '../core/providers/mock/reply-format.ts';
+import { exampleOf } from '../core/providers/mock/schema-example.ts';
 import { payloadStream } from '../core/providers/sagemaker/payload-stream.ts';
 import { ChatMessageReader, type MessageSink } from '../core/translate/chat-message-reader.ts';
 import { blocksOfEvents } from '../core/translate/messages-over-chat/block-sequence.ts';
@@ -64,6 +66,7 @@ const groundedCandidate = {
   },
 };
 const manyKeywords = Object.fromEntries(Array.from({ length: n / 20 }, (_, i) => [`k${i}`, 1]));
+const recursive = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`p${i}`, { $ref: '#' }]));
 const manyProperties = Object.fromEntries(Array.from({ length: n / 20 }, (_, i) => [`p${i}`, { type: 'string' }]));
 const citations = Array.from({ length: n / 4 }, () => ({
   type: 'content_block_delta',
@@ -157,6 +160,14 @@ function assembleLong(count: number): void {
   const { content, usage } = assembleMessage([...cited, ...counted]) as { content: [JsonObject]; usage: JsonObject };
   expect(content[0].citations).toHaveLength(count);
   expect(Object.keys(usage)).toHaveLength(count / 10 + 1);
+}
+
+/** A block of Converse that arrives in as many lists. */
+function blockInLists(count: number): void {
+  const stream = converseStream({ ...call, newId: () => 'c', nowSeconds: 0, model: 'm' } as unknown as OperationCall);
+  const push = (event: string, data: JsonObject) => stream.push({ event, data: { contentBlockIndex: 0, ...data } });
+  for (let i = 0; i < count; i++) push('contentBlockDelta', { delta: { toolResult: [{ text: `${i}` }] } });
+  expect(JSON.stringify(push('contentBlockStop', {}))).toContain(`{"text":"${count - 1}"}`);
 }
 
 function sumBatch(count: number): void {
@@ -262,6 +273,9 @@ it.each<[string, () => unknown]>([
   ['usage of a batch with other names in each request', () => sumBatch(n / 10)],
   ['streams with lists that grow, as plain replies', () => assemble(n / 2)],
   ['streams of Messages with fields that grow, as plain replies', () => assembleLong(n)],
+  ['blocks of Bedrock in small lists', () => blockInLists(n / 2)],
+  ['examples of schemas with many items', () => exampleOf({ type: 'array', minItems: 4_000_000_000, items: {} }, 'a')],
+  ['examples of schemas with many references', () => exampleOf({ properties: recursive }, 'a')],
   ['namespaces among the allowed tools', () => allowNamespaces(n / 8)],
   [
     'annotations of text that comes later',
