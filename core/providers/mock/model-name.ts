@@ -61,6 +61,9 @@ const plainEcho: MockBehaviour = {
   usage: true,
 };
 
+/** Maximum number of functions that a reply calls. The arguments of each are an example of its schema. */
+const toolsMax = 128;
+
 const options: Record<string, (draft: Draft, value: string | null) => string | null> = {
   delay: (draft, value) => whole(value, 0, 600_000, (number) => (draft.delayMs = number)),
   chunks: (draft, value) => whole(value, 1, 100_000, (number) => (draft.chunks = number)),
@@ -71,6 +74,7 @@ const options: Record<string, (draft: Draft, value: string | null) => string | n
   stall: (draft, value) => whole(value ?? '0', 0, 1_000_000, (number) => (draft.stallAfter = number)),
   tool: (draft, value) => {
     draft.tools = (value ?? '').split(',').filter((name) => name !== '');
+    if (draft.tools.length > toolsMax) return `can have at most ${toolsMax} functions`;
     return draft.tools.length > 0 ? null : 'needs the name of a function, for example tool=get_weather';
   },
   json: (draft, value) => {

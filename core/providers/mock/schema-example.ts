@@ -3,12 +3,12 @@ import { referenced } from '../../contract/values/json/json-pointer.ts';
 import { numberIn } from './number-in.ts';
 
 /** Maximum characters of an example, beside one long text. References and `minItems` can ask for any number of values. */
-const charactersMax = 1_000_000;
+const charactersMax = 100_000;
 
 /**
  * Returns a simple value that a JSON Schema allows, so that typed clients can read the mock's reply. Supports the keywords of
- * structured outputs. Strings take `text`. Nesting (and recursion through `$ref`) ends at 12 levels with null, and so do values beyond one
- * million characters.
+ * structured outputs. Strings take `text`. Nesting (and recursion through `$ref`) ends at 12 levels with null, and so do values beyond
+ * 100,000 characters.
  */
 export function exampleOf(schema: unknown, text: string): unknown {
   return valueFor(schema, { text, root: isObject(schema) ? schema : {}, left: charactersMax }, 0);

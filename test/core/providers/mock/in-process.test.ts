@@ -121,6 +121,7 @@ describe('injected mock errors', () => {
     ['echo;colour=red', 400, 'no option "colour"'],
     ['echo;delay=soon', 400, 'delay: needs a whole number'],
     ['echo;tool=', 400, 'tool: needs the name'],
+    [`echo;tool=${'f,'.repeat(129)}`, 400, 'tool: can have at most 128 functions'],
   ])('explain %s', (model, status, words) => {
     const { recording } = play({ model, messages: hello });
     expect(recording.status).toBe(status);
