@@ -41,6 +41,7 @@ import { withFlatTools } from '../core/translate/tool-namespaces/request.ts';
 import { WholeObject } from '../core/translate/whole-object.ts';
 import { contentFacts } from '../plugins/cache/content-facts.ts';
 import { chatFromEvents, chatToEvents } from '../plugins/cache/forms/chat.ts';
+import { rewriters } from '../plugins/guardrails/rewrite-held-events.ts';
 import scanText from '../workers/tasks/scan-text.ts';
 import { frame as awsFrame } from './core/providers/bedrock/frames.ts';
 
@@ -170,6 +171,20 @@ function blockInLists(count: number): void {
   expect(JSON.stringify(push('contentBlockStop', {}))).toContain(`{"text":"${count - 1}"}`);
 }
 
+/** Rewrites a held stream with as many choices, and one with as many parts of an item. */
+function rewriteHeld(count: number): void {
+  const each = Array.from({ length: count }, (_, index) => index);
+  const chat = rewriters.chat(
+    each.map((index) => ({ index, message: {} })),
+    (_, piece) => piece,
+  );
+  for (const index of each) chat({ choices: [{ index, delta: { content: 'a' } }] });
+  const responses = rewriters.responses([{ content: each.map((index) => ({ text: `${index}` })) }], (_, piece) => piece);
+  const done = (content_index: number) =>
+    responses({ type: 'response.output_text.done', output_index: 0, content_index, text: 'a' }).text;
+  expect(each.map(done)).toEqual(each.map(String));
+}
+
 function sumBatch(count: number): void {
   const sums = new UsageSums(null);
   for (let i = 0; i < count; i++) sums.add('m', { ...emptyUsage(), raw: { all: 1, [`count${i}`]: 1, [`other${i}`]: 1 } });
@@ -276,6 +291,7 @@ it.each<[string, () => unknown]>([
   ['blocks of Bedrock in small lists', () => blockInLists(n / 2)],
   ['examples of schemas with many items', () => exampleOf({ type: 'array', minItems: 4_000_000_000, items: {} }, 'a')],
   ['examples of schemas with many references', () => exampleOf({ properties: recursive }, 'a')],
+  ['held streams of many choices and parts', () => rewriteHeld(n / 4)],
   ['namespaces among the allowed tools', () => allowNamespaces(n / 8)],
   [
     'annotations of text that comes later',

@@ -42,17 +42,19 @@ type Rewrite = (json: JsonObject) => JsonObject;
 
 /** Rewrite the texts in the events of a stream. `content` is that of the changed body. */
 export const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObject[], next: NextText) => Rewrite>> = {
-  chat: (content, next) => (json) => {
-    if (!Array.isArray(json.choices)) return json;
-    const choices = objectsIn(json.choices).map((choice) => {
-      const key = `${indexOf(choice)}`;
-      if (isObject(choice.delta)) {
-        const message = content.find((changed) => indexOf(changed) === indexOf(choice))?.message;
-        return { ...choice, delta: withInputs(rewriteDelta(choice.delta, key, next), message) };
-      }
-      return typeof choice.text === 'string' ? { ...choice, text: next(`${key} text`, choice.text) } : choice;
-    });
-    return { ...json, choices };
+  chat(content, next) {
+    // The first choice of an index counts.
+    const messages = new Map(content.toReversed().map((changed) => [indexOf(changed), changed.message]));
+    return (json) => {
+      if (!Array.isArray(json.choices)) return json;
+      const choices = objectsIn(json.choices).map((choice) => {
+        const key = `${indexOf(choice)}`;
+        if (isObject(choice.delta))
+          return { ...choice, delta: withInputs(rewriteDelta(choice.delta, key, next), messages.get(indexOf(choice))) };
+        return typeof choice.text === 'string' ? { ...choice, text: next(`${key} text`, choice.text) } : choice;
+      });
+      return { ...json, choices };
+    };
   },
   messages(content, next) {
     const cited = new Map<number, number>();
@@ -75,32 +77,35 @@ export const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObj
       return { ...json, delta: { ...rewritten, citation: citations[number] ?? citation } };
     };
   },
-  responses: (items, next) => (json) => {
-    const type = stringOf(json.type);
-    const at = indexOf(json, 'output_index');
-    const field = type.includes('summary') ? 'summary' : 'content';
-    const index = indexOf(json, `${field}_index`);
-    const item = items[at];
-    const part = objectsIn(item?.[field])[index];
-    const [, kind, phase] =
-      /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/.exec(type) ?? [];
-    if (phase === 'delta') return { ...json, delta: next(`${field} ${at}.${index}`, stringOf(json.delta)) };
-    if (phase === 'done')
-      return kind === 'refusal' ? { ...json, refusal: part?.refusal ?? '' } : { ...json, text: part?.text ?? '' };
-    const [, member = '', step] = /_(arguments|input|code)\.(delta|done)$/.exec(type) ?? [];
-    if (step === 'delta') return { ...json, delta: next(`${member} ${at}`, stringOf(json.delta)) };
-    if (step === 'done') return { ...json, [member]: item?.[member] ?? '' };
-    switch (type) {
-      case 'response.content_part.done':
-      case 'response.reasoning_summary_part.done':
-        return { ...json, part: part ?? null };
-      case 'response.output_item.done':
-        return { ...json, item: item ?? null };
-      default:
-        return isObject(json.response) && objectsIn(json.response.output).length > 0
-          ? { ...json, response: { ...json.response, output: items } }
-          : json;
-    }
+  responses(items, next) {
+    const parts = items.map(({ content, summary }) => ({ content: objectsIn(content), summary: objectsIn(summary) }));
+    return (json) => {
+      const type = stringOf(json.type);
+      const at = indexOf(json, 'output_index');
+      const field = type.includes('summary') ? 'summary' : 'content';
+      const index = indexOf(json, `${field}_index`);
+      const item = items[at];
+      const part = parts[at]?.[field][index];
+      const [, kind, phase] =
+        /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/.exec(type) ?? [];
+      if (phase === 'delta') return { ...json, delta: next(`${field} ${at}.${index}`, stringOf(json.delta)) };
+      if (phase === 'done')
+        return kind === 'refusal' ? { ...json, refusal: part?.refusal ?? '' } : { ...json, text: part?.text ?? '' };
+      const [, member = '', step] = /_(arguments|input|code)\.(delta|done)$/.exec(type) ?? [];
+      if (step === 'delta') return { ...json, delta: next(`${member} ${at}`, stringOf(json.delta)) };
+      if (step === 'done') return { ...json, [member]: item?.[member] ?? '' };
+      switch (type) {
+        case 'response.content_part.done':
+        case 'response.reasoning_summary_part.done':
+          return { ...json, part: part ?? null };
+        case 'response.output_item.done':
+          return { ...json, item: item ?? null };
+        default:
+          return isObject(json.response) && objectsIn(json.response.output).length > 0
+            ? { ...json, response: { ...json.response, output: items } }
+            : json;
+      }
+    };
   },
 };
 
