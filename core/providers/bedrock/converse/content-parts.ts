@@ -8,6 +8,8 @@ export type NameDocument = (filename: unknown) => string;
 
 export function documentNames(): NameDocument {
   const taken = new Set<string>();
+  /** The next number of each name. A search from 2 for each document would take quadratic time. */
+  const next = new Map<string, number>();
   return (filename) => {
     const base = typeof filename === 'string' ? filename.replace(/\.[a-z0-9]{1,5}$/i, '') : '';
     const plain = base
@@ -15,8 +17,11 @@ export function documentNames(): NameDocument {
       .replace(/\s+/g, ' ')
       .trim()
       .slice(0, 180);
-    let name = plain || 'document';
-    for (let count = 2; taken.has(name); count++) name = `${plain || 'document'} ${count}`;
+    const first = plain || 'document';
+    let name = first;
+    let count = next.get(first) ?? 2;
+    for (; taken.has(name); count++) name = `${first} ${count}`;
+    next.set(first, count);
     taken.add(name);
     return name;
   };
