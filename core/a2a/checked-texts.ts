@@ -3,7 +3,6 @@ import {
   encodedText,
   fileOfBase64,
   fileOfDataUrl,
-  isTextType,
   isWords,
   statedType,
   textOfFile,
@@ -77,8 +76,7 @@ export function checkedTexts(value: unknown, name = '', depth = 0): CheckedText[
 function fileIn(holder: JsonObject, name: string, value: string): EncodedFile | null {
   const stated = statedType(holder);
   if (bytes.has(name)) return fileOfBase64(value, stated);
-  const file = addresses.has(name) ? fileOfDataUrl(value) : null;
-  return file !== null && isTextType(stated) ? { ...file, type: stated } : file;
+  return addresses.has(name) ? fileOfDataUrl(value, stated) : null;
 }
 
 /** A file in text; nothing for other bytes. */

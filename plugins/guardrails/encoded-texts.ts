@@ -82,11 +82,8 @@ export function dataUrlFile(value: string): EncodedFile | null {
 export function bytesOfFile(holder: JsonObject, key: string): EncodedFile | null {
   const value = holder[key];
   if (typeof value !== 'string' || value === '' || !fileKeys.has(key)) return null;
-  const file = fileOfDataUrl(value);
-  if (file !== null) {
-    const stated = statedType(holder);
-    return isTextType(stated) ? { ...file, type: stated } : file;
-  }
+  const stated = statedType(holder);
+  const file = fileOfDataUrl(value, stated);
   // Text as it is: the source of a document in plain text.
-  return plainKeys.has(key) && holder.type !== 'text' ? fileOfBase64(value, statedType(holder)) : null;
+  return file === null && plainKeys.has(key) && holder.type !== 'text' ? fileOfBase64(value, stated) : file;
 }

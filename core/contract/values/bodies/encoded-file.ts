@@ -17,13 +17,14 @@ export interface EncodedFile {
 const dataUrl = /^\s*data:([^,]*?)(;\s*base64\s*)?,/i;
 const base64 = /^[\w+/=\s-]*$/;
 
-/** Returns the file in a data URL; null for another text. */
-export function fileOfDataUrl(url: string): EncodedFile | null {
-  const [head, type, isBase64] = dataUrl.exec(url) ?? [];
+/** Returns the file in a data URL; null for another text. `stated`: the type beside it, which counts if it is one of text. */
+export function fileOfDataUrl(url: string, stated: unknown = null): EncodedFile | null {
+  const [head, own, isBase64] = dataUrl.exec(url) ?? [];
   if (head === undefined) return null;
   const data = url.slice(head.length);
   const isEncoded = isBase64 !== undefined;
   const plain = data.includes('%') || !isEncoded ? percentDecodedAnyway(data) : data;
+  const type = isTextType(stated) ? stated : own;
   return { bytes: isEncoded ? decoded(plain) : Buffer.from(plain), type, head, isEncoded };
 }
 
