@@ -3,7 +3,8 @@ import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { ImageRates } from '../../core/contract/values/models/image-rate.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
-import { priceRecord, savedPricing } from '../pricing/price-record.ts';
+import { priceRecord, publicModel, savedPricing } from '../pricing/price-record.ts';
+import { pricedTiers } from '../pricing/tier-factors.ts';
 import { readPricing } from '../resources/integrations/models/read-pricing.ts';
 
 type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { readonly workspaceId: string };
@@ -25,7 +26,10 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
   const usual = tokenRates(costOf);
   const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
   if (usual === null && images === null) return null;
-  const tiers = Object.keys(saved?.service_tiers ?? {}).flatMap((serviceTier) => {
+  const tierNames = saved
+    ? Object.keys(saved.service_tiers ?? {})
+    : pricedTiers(call.provider ?? '', publicModel(pricing, call.model ?? ''));
+  const tiers = tierNames.flatMap((serviceTier) => {
     const rates = tokenRates((usage) => costOf({ ...usage, serviceTier }));
     return rates ? [[serviceTier, rates] as const] : [];
   });

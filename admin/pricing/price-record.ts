@@ -6,6 +6,7 @@ import { countsWithout, partsOfSession } from './parts-of-session.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
+import { geoFactor, ratesTimes, tierFactor } from './tier-factors.ts';
 import type { Rates } from './units.ts';
 
 /** Price settings of an integration. */
@@ -125,8 +126,10 @@ function ratesFor(
   }
   // The average represents each request: all are in the same size class.
   const inputTokens = (record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens) / requests;
-  const base = own ? (rowOf(own, model)?.baseModel ?? own.aliases.get(model) ?? model) : model;
-  return { rates: publicRates(provider, base, inputTokens, at), source: 'public', isBatch };
+  const base = publicModel(own, model);
+  const usual = publicRates(provider, base, inputTokens, at);
+  const factor = tierFactor(provider, base, record.serviceTier ?? null) * geoFactor(provider, record.rawUsage?.inference_geo);
+  return { rates: usual && ratesTimes(usual, factor), source: 'public', isBatch };
 }
 
 /** Returns whether the record sums up the requests of a provider's batch, and how many requests or responses of a session it covers. */
@@ -138,6 +141,11 @@ function resultOf({ batch, session }: RequestRecord): { readonly isBatch: boolea
 /** Returns the price saved with a model of the integration that applies at this time; null if there is none. */
 export function savedPricing(own: IntegrationPricing, model: string, at: Date): PricingConfig | null {
   return priceAt(rowOf(own, model)?.pricing ?? [], at);
+}
+
+/** Returns the model whose public price a model has: the one behind a deployment, or the base of a custom model. */
+export function publicModel(own: IntegrationPricing | null, model: string): string {
+  return own ? (rowOf(own, model)?.baseModel ?? own.aliases.get(model) ?? model) : model;
 }
 
 function rowOf(own: IntegrationPricing, model: string) {

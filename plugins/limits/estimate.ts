@@ -85,6 +85,7 @@ const tokenKeys: Readonly<Record<OperationName, TokenKeys>> = {
 /** Keys of requests without an operation. `passed` of the request has the tokens of their input. */
 const ofPassed = writes(...chatMaximum, 'max_output_tokens');
 const countKeys = ['n', 'best_of', 'prompt'] as const;
+const tierKeys = ['service_tier', 'serviceTier', 'speed'] as const;
 const imageKeys = ['n', 'quality', 'size'] as const;
 
 /** Estimates the tokens of a request from its JSON, without reading its text: lengths only. */
@@ -163,11 +164,10 @@ export function estimatedCost(
   { input, output }: { input: number; output: number },
   rates: ModelRates,
 ): number {
-  const params = paramsOf(ctx);
-  const tier = serviceTierOf(params?.service_tier);
-  const ofTier = (tier !== null && rates.tiers?.[tier]) || rates;
-  // The requested tier may be unavailable, so the higher price is reserved.
-  const tokens = input * Math.max(ofTier.input, rates.input) + output * Math.max(ofTier.output, rates.output);
+  // A tier may be unavailable, so the higher price is reserved.
+  const asked = [rates, ...(rates.tiers ? tiersAsked(ctx, rates.tiers) : [])];
+  const dearest = (kind: 'input' | 'output'): number => Math.max(...asked.map((one) => one[kind]));
+  const tokens = input * dearest('input') + output * dearest('output');
   if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
   const { images } = rates;
   const sent = sentParams(ctx, ctx.plan.targets, imageKeys);
@@ -175,14 +175,23 @@ export function estimatedCost(
   return Math.ceil(tokens + Math.max(0, ...each));
 }
 
+/** Returns the rates of the service tiers that the targets may be asked for. Anthropic's fast mode counts as one. */
+function tiersAsked(ctx: RequestContext, tiers: NonNullable<ModelRates['tiers']>) {
+  return sentParams(ctx, ctx.plan.targets, tierKeys).flatMap(({ service_tier, serviceTier, speed }) => {
+    const tier = speed === 'fast' ? speed : serviceTierOf(service_tier ?? serviceTier);
+    return ratesOfTier(tiers, tier) ?? [];
+  });
+}
+
+/** Undefined: the tier has no price of its own. Callers and providers choose its name. */
+function ratesOfTier(tiers: ModelRates['tiers'], tier: string | null) {
+  return tiers && tier !== null && Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
+}
+
 const imageOperations: ReadonlySet<string> = new Set(['imageGenerate', 'imageEdit', 'imageVariation']);
 
 function asksForImages({ endpoint }: RequestContext): boolean {
   return endpoint?.operation ? imageOperations.has(endpoint.operation) : makesImages(endpoint?.proxyPath ?? '');
-}
-
-function paramsOf(ctx: RequestContext): JsonObject | null {
-  return ctx.params ?? ctx.passed?.params ?? null;
 }
 
 /** Returns the units of a limit that a finished request has used, by its own counts. 0 if the price is unknown. */
@@ -195,7 +204,7 @@ export function usedUnits(
   if (usage === null) return 0;
   if (unit === 'tokens') return Math.min(totalTokens(usage), unitsPerCallMax);
   if (rates === null) return 0;
-  const ofTier = (usage.serviceTier !== null && rates.tiers?.[usage.serviceTier]) || rates;
+  const ofTier = ratesOfTier(rates.tiers, usage.serviceTier) ?? rates;
   const input = usage.inputTokens + usage.cacheWriteTokens;
   const tokens = input * ofTier.input + usage.cacheReadTokens * ofTier.cacheRead + usage.outputTokens * ofTier.output;
   const images = usage.units.generated_images ?? 0;

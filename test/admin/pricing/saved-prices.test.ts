@@ -102,6 +102,17 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
     expect(await quote('doubled')).toEqual({ input: 2, output: 4, cacheRead: 0 });
   });
 
+  it('are absent: gateways get the public prices of the model’s service tiers', async () => {
+    const usual = { input: 0.625, output: 5, cacheRead: 0.0625 };
+    const tiers = {
+      flex: { input: 0.3125, output: 2.5, cacheRead: 0.03125 },
+      priority: { input: 1.25, output: 10, cacheRead: 0.125 },
+      fast: { input: 1.25, output: 10, cacheRead: 0.125 },
+    };
+    expect(await quote('gpt-5')).toEqual({ ...usual, tiers });
+    expect(await quote('text-embedding-3-small')).not.toHaveProperty('tiers');
+  });
+
   it('exclude calls that provisioned throughput served, and hits that repeat them, if the integration sets that', async () => {
     const rawUsage = { trafficType: 'PROVISIONED_THROUGHPUT' };
     const usage = { provider: 'vertex-ai', inputTokens: 100, rawUsage };

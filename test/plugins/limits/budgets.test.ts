@@ -103,6 +103,21 @@ describe('budgets of a request', () => {
     expect((await ask({}, { ...body, max_tokens: 30, service_tier: 'flex' })).status).toBe(412);
   });
 
+  it.each([
+    ['the requested tier', { service_tier: 'priority' }, {}, 412],
+    ['a tier that the target sets', {}, { service_tier: 'priority' }, 412],
+    ['fast mode', { speed: 'fast' }, {}, 412],
+    ['the usual tier, if the requested one has no price', { service_tier: 'constructor' }, {}, 200],
+  ])('cost: reserve the price of %s', async (_title, asked, override_params, status) => {
+    const { ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
+    const dear = { input: 2_000, output: 100_000, cacheRead: 0 };
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0, tiers: { priority: dear, fast: dear } });
+    const config = JSON.stringify({ provider: '@one', override_params });
+    const reply = await ask({ 'x-svc-config': config }, { ...body, ...asked });
+    expect(reply.status).toBe(status);
+    if (status === 412) expect(errorOf(reply).message).toContain('this request may cost 1.01 USD');
+  });
+
   it('cost: reserve the price of the requested images', async () => {
     const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     const images = { default: { default: 40_000 }, hd: { '1024x1024': 300_000 } };
