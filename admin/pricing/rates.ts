@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { priceNamesOf } from '../../core/providers/declarations.ts';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
+import { unlistedRates } from './unlisted-prices.ts';
 
 /** Returns the saved batch prices as rates, and half of the usual rates for units they do not name. Null if none are saved. */
 export function configuredBatchRates(config: PricingConfig, serviceTier: string | null): Rates | null {
@@ -68,11 +69,18 @@ export function publicRates(provider: string, model: string, inputTokens: number
   // No model of the list has such a name. The cache of unknown names would hold megabytes that a caller or a provider sent.
   if (model.length > nameCharsMax) return null;
   const { id, names } = priceNamesOf(provider, model);
-  for (const name of names) {
+  const unlisted = unlistedRates(id, model);
+  if (unlisted) return unlisted;
+  for (const name of [...names, ...names.map(withoutVersion)]) {
     const found = listedPrices(id, name, at);
-    if (found) return ratesAt(found, inputTokens);
+    if (found) return ratesAt(found, name, inputTokens);
   }
   return null;
+}
+
+/** Returns the name that a dated snapshot or a `-latest` alias is a version of. The list lacks many of them, and their price is that of the name. */
+function withoutVersion(model: string): string {
+  return model.replace(/(?:[-@]\d{4}-\d{2}-\d{2}|[-@]\d{8}|-latest)$/, '');
 }
 
 /** Maximum length of a model name in records. Names in the usage of a provider, such as that of an advisor, may be longer. */
@@ -81,12 +89,22 @@ const nameCharsMax = 255;
 /** Rates of lists without size classes. */
 const flatRates = new WeakMap<Listed, Rates>();
 
-function ratesAt(listed: Listed, inputTokens: number): Rates {
+function ratesAt(listed: Listed, name: string, inputTokens: number): Rates {
   const known = flatRates.get(listed);
   if (known) return known;
-  const rates = toRates(listed, inputTokens);
+  const rates = withLongWrites(toRates(listed, inputTokens), name);
   if (Object.values(listed).every((price) => typeof price !== 'object')) flatRates.set(listed, rates);
   return rates;
+}
+
+/**
+ * Adds the price of a cache write for an hour to a model of Anthropic that the list has it for at Anthropic only. It is twice the price of input at
+ * all clouds: https://platform.claude.com/docs/en/about-claude/pricing
+ */
+function withLongWrites(rates: Rates, name: string): Rates {
+  const { request_token: input, cache_write_input_token: shortWrite } = rates.tokens;
+  if (!name.includes('claude') || input === undefined || shortWrite === undefined) return rates;
+  return { ...rates, units: { cache_write_1h: 2 * input, ...rates.units } };
 }
 
 type Listed = Readonly<Record<string, unknown>>;

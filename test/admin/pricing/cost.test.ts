@@ -247,11 +247,39 @@ describe('public prices', () => {
   it('exist for models under the names that requests use', () => {
     const base = publicRates('openai', 'gpt-4o-mini', 0, at);
     expect(base?.tokens).toMatchObject({ request_token: 0.15, cache_read_input_token: 0.075, response_token: 0.6 });
-    expect(publicRates('openai', 'ft:gpt-4o-mini:acme::x1', 0, at)).toEqual(base);
     expect(publicRates('azure-openai', 'gpt-4o-mini', 0, at)?.tokens.request_token).toBeGreaterThan(0);
     expect(publicRates('bedrock', 'us.anthropic.claude-3-5-haiku-20241022-v1:0', 0, at)?.tokens.request_token).toBeGreaterThan(0);
     expect(publicRates('openai', 'no-such-model', 0, at)).toBeNull();
     expect(publicRates('mock', 'echo', 0, at)).toBeNull();
+  });
+
+  it.each([
+    ['openai', 'ft:gpt-4.1-mini-2025-04-14:acme::x1', { request_token: 0.8, cache_read_input_token: 0.2, response_token: 3.2 }],
+    ['openai', 'ft:gpt-4o-mini:acme::x1', { request_token: 0.3, cache_read_input_token: 0.15, response_token: 1.2 }],
+    ['openai', 'ft:gpt-4o-2024-08-06:acme::x1', { request_token: 3.75, cache_read_input_token: 1.875, response_token: 15 }],
+    ['openai', 'ft:o4-mini-2025-04-16:acme::x1', { request_token: 4, cache_read_input_token: 1, response_token: 16 }],
+    ['openai', 'babbage-002', { request_token: 0.4, response_token: 0.4 }],
+    ['azure-openai', 'gpt-4.1-mini-2025-04-14.ft-x1', { request_token: 0.4, cache_read_input_token: 0.1, response_token: 1.6 }],
+    // The list has these names without a date.
+    ['openai', 'gpt-4o-mini-tts-2025-12-15', { request_token: 0.6, response_token: 12 }],
+    ['anthropic', 'claude-opus-4-7@20260416', { request_token: 5 }],
+  ])('public prices: %s %s has the published price', (provider, model, tokens) => {
+    expect(publicRates(provider, model, 0, at)?.tokens).toMatchObject(tokens);
+  });
+
+  it('public prices: speech that is billed by characters has a price', () => {
+    expect(publicRates('openai', 'tts-1-hd-1106', 0, at)?.units).toEqual({ characters: 30 });
+    const media = { ...noMedia, units: { characters: 1_000 } };
+    const rates = publicRates('openai', 'tts-1', 0, at);
+    expect(rates && costOf({ ...nothing, media }, rates)).toBe(15_000_000);
+  });
+
+  it.each([
+    ['bedrock', 'us.anthropic.claude-sonnet-4-5-20250929-v1:0', 6.6],
+    ['vertex-ai', 'anthropic.claude-opus-4-8', 10],
+    ['anthropic', 'claude-opus-4-8', 10],
+  ])('public prices: a cache write for an hour costs twice the input, at %s', (provider, model, price) => {
+    expect(publicRates(provider, model, 0, new Date('2026-11-30T00:00:00Z'))?.units.cache_write_1h).toBe(price);
   });
 
   it('rise with input size if the provider has such tiers', () => {
