@@ -21,6 +21,7 @@ import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
 import { type AddressedModel, addressedModel, isEncoded, modelsInForm } from './passed-model.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
+import { servedModelReader } from './served-model-reader.ts';
 
 /** Approximate number of text bytes per token. */
 export const bytesPerToken = 4;
@@ -29,8 +30,7 @@ const dataTokensMax = 1_000;
 
 const locations: Locations = {
   ...{
-    model: true,
-    modelId: true,
+    ...{ model: true, modelId: true, models: true, fallbacks: true },
     max_tokens: true,
     max_completion_tokens: true,
     max_output_tokens: true,
@@ -52,6 +52,8 @@ const locations: Locations = {
   generation_config: { max_output_tokens: true },
   inferenceConfig: { maxTokens: true },
 };
+/** Members with lists of models. */
+const alternatives: ReadonlySet<string> = new Set(['models', 'fallbacks']);
 const kinds: Readonly<Record<string, TextKind>> = {
   data: 'data',
   url: 'data',
@@ -227,9 +229,10 @@ export function readHeldBody(ctx: RequestContext): void {
 }
 
 /** Names the model of a pass-through request to a target, whose path may have a model that only its provider knows. */
-export function nameModelOfTarget({ passed, request, endpoint }: RequestContext, { modelSources }: ProviderAdapter): void {
+export function nameModelOfTarget({ passed, request, endpoint }: RequestContext, adapter: ProviderAdapter): void {
   if (request.method !== 'POST' || !(passed instanceof PassedFacts)) return;
-  passed.nameModel(modelSources?.inPath?.(endpoint?.proxyPath ?? '') ?? null);
+  passed.nameModel(adapter.modelSources?.inPath?.(endpoint?.proxyPath ?? '') ?? null);
+  passed.choosesModel = adapter.choosesModel;
 }
 
 /** Returns a body that is read for `facts` while it is streamed to the provider. */
@@ -256,6 +259,8 @@ export function meteredBody(facts: PassedRequest | null, body: RequestBody): Req
 /** Reads the facts about the price of a request while its bytes pass. */
 class PassedFacts implements PassedRequest {
   readonly params: JsonObject = {};
+  /** That of the target's adapter. */
+  choosesModel: ProviderAdapter['choosesModel'];
   readonly #ctx: RequestContext;
   readonly #type: string;
   readonly #isEncoded: boolean;
@@ -283,6 +288,10 @@ class PassedFacts implements PassedRequest {
     this.#hasModel = inPath !== null || isFinal;
     const inBody = isFinal || !isText(this.params.model) ? null : this.params.model;
     this.#ctx.nameModel(inPath ?? inBody ?? model);
+  }
+
+  servedModel(stated: string): string | null {
+    return this.#hasModel ? null : (servedModelReader(this.params, this.choosesModel)?.(stated) ?? null);
   }
 
   /**
@@ -322,7 +331,7 @@ class PassedFacts implements PassedRequest {
   }
 
   #found(name: string, value: unknown): void {
-    if (typeof value === 'object') return;
+    if (typeof value === 'object' && !(Array.isArray(value) && alternatives.has(name))) return;
     this.params[name] = value;
     if (name === 'model' && isText(value) && !this.#hasModel) this.#ctx.nameModel(value);
   }

@@ -66,6 +66,7 @@ export class ReplyMeter {
   #counts: JsonObject | null = null;
   #countings = 0;
   #serviceTier: unknown = null;
+  #statedModel: string | null = null;
   #bytes = 0;
   #failed = false;
 
@@ -134,7 +135,7 @@ export class ReplyMeter {
     if (value === null) return;
     const name = path.slice(path.lastIndexOf('.') + 1);
     if (name === 'model' || name === 'modelVersion') {
-      if (typeof value === 'string' && this.#ctx.model === null) this.#ctx.nameModel(value);
+      if (typeof value === 'string' && value !== this.#statedModel) this.#served(value);
     } else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
     else {
       const isBare = this.#format.bare.has(path);
@@ -145,6 +146,13 @@ export class ReplyMeter {
       // Counts of a stream are cumulative, so later counts replace earlier ones.
       this.#counts = this.#counts === null ? withoutNulls(counts) : laterMembers(this.#counts, withoutNulls(counts));
     }
+  }
+
+  #served(model: string): void {
+    // Every event of a stream may state it.
+    this.#statedModel = model;
+    const served = this.#ctx.model === null ? model : (this.#ctx.passed?.servedModel(model) ?? null);
+    if (served !== null) this.#ctx.nameModel(served);
   }
 
   /** Returns the values of elements of a list so far, with one more. */

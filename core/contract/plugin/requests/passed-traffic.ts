@@ -157,4 +157,6 @@ export interface PassedRequest {
   readonly params: JsonObject;
   /** Estimate of its input tokens. */
   readonly inputTokens: number;
+  /** Returns the model that a reply states if the request lets its provider choose one and it is not that of the request. Null otherwise. */
+  servedModel(stated: string): string | null;
 }

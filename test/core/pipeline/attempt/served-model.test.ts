@@ -94,3 +94,22 @@ it('a second attempt at another target has the model of its own call', async () 
   expect(reply.status).toBe(200);
   expect(gateway.records.at(-1)?.attempts.map(({ model }) => model)).toEqual(['cheap', 'second']);
 });
+
+it.each([
+  ['a list of models', { model: 'cheap', models: ['dear'] }, 'dear-2026-01-01', 'dear'],
+  ['fallbacks of Anthropic', { model: 'cheap', fallbacks: [{ model: 'dear' }] }, 'dear', 'dear'],
+  ['a router of OpenRouter', { model: 'openrouter/auto' }, 'dear', 'dear'],
+  ['no choice', { model: 'cheap' }, 'dear', 'cheap'],
+])('pass-through: the record of a request with %s has the model that served it', async (_what, request, served, expected) => {
+  const gateway = createHarness();
+  const config = JSON.stringify({ provider: 'openrouter', api_key: 'k' });
+  const send = (stream: boolean) =>
+    gateway.send({
+      path: '/v1/proxy/chat/completions',
+      body: { ...request, stream, messages: [{ role: 'user', content: 'x' }] },
+      headers: { 'x-svc-config': config },
+    });
+  gateway.script(replyWith(200, chat(served)), streamed(`${events(...chunks(served))}data: [DONE]\n\n`));
+  expect([(await send(false)).status, (await send(true)).status]).toEqual([200, 200]);
+  expect(gateway.records.map(({ model, inputTokens }) => [model, inputTokens])).toEqual(Array(2).fill([expected, 3]));
+});
