@@ -5,7 +5,7 @@ import type { Locations, PassedUsage } from '../../contract/provider/passed-usag
 import type { StreamDecoder } from '../../contract/provider/stream-event.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { isJsonType } from '../../contract/values/http/media-types.ts';
-import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { laterMembers } from '../../contract/values/json/later-members.ts';
 import type { Maybe } from '../../contract/values/maybe.ts';
 import { roughImageUsage } from '../../contract/values/models/rough-image-usage.ts';
@@ -14,7 +14,7 @@ import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../reques
 import { bytesPerToken } from '../request/passed-request.ts';
 import { SideDecoder } from './side-decoder.ts';
 
-/** Locations of the model and the service tier. */
+/** Locations of the model, the service tier and an error. */
 const nameLocations: Locations = {
   message: { model: true },
   response: { model: true, service_tier: true },
@@ -23,6 +23,7 @@ const nameLocations: Locations = {
   ...{ model: true, modelVersion: true, service_tier: true, serviceTier: true },
   // A conversation of Mistral that an agent continues names its model only here.
   'outputs[]': { model: true },
+  error: true,
 };
 const kinds: Readonly<Record<string, TextKind>> = {
   ...{ content: 'text', text: 'text', thinking: 'text', reasoning: 'text', reasoning_content: 'text', arguments: 'text' },
@@ -67,6 +68,7 @@ export class ReplyMeter {
   #countings = 0;
   #serviceTier: unknown = null;
   #statedModel: string | null = null;
+  #hasError = false;
   #bytes = 0;
   #failed = false;
 
@@ -103,6 +105,8 @@ export class ReplyMeter {
   usage(): Usage | null {
     const stated = this.#stated();
     if (stated !== null || !isEstimable(this.#ctx.endpoint?.proxyPath ?? '')) return stated;
+    // An error with a success status that no text precedes: no model has run.
+    if (this.#hasError && this.#scanner?.textBytes === 0) return null;
     return { ...this.#estimate(), estimated: true };
   }
 
@@ -136,7 +140,8 @@ export class ReplyMeter {
     const name = path.slice(path.lastIndexOf('.') + 1);
     if (name === 'model' || name === 'modelVersion') {
       if (typeof value === 'string' && value !== this.#statedModel) this.#served(value);
-    } else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
+    } else if (path === 'error') this.#hasError ||= isObject(value) || isText(value);
+    else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
     else {
       const isBare = this.#format.bare.has(path);
       const counts = isBare ? { [name]: path.includes('[]') ? this.#listWith(name, value) : value } : value;

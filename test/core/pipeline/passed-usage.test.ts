@@ -326,6 +326,20 @@ describe('usage of pass-through replies', () => {
     expect(record).toMatchObject({ status: 429, inputTokens: 0, usageEstimated: false });
   });
 
+  it.each<[string, string, HeaderList]>([
+    ['a body', JSON.stringify({ error: { message: 'no', code: 402 } }), json],
+    ['an event', sse({ id: 'x', error: { message: 'no' } }), events],
+    ['a text', JSON.stringify({ error: 'model not loaded' }), json],
+  ])('is none for an error with status 200, as %s', async (_title, body, headers) => {
+    const { record } = await pass(bytes(body, headers));
+    expect(record).toMatchObject({ status: 200, inputTokens: 0, outputTokens: 0, usageEstimated: false });
+    const text = { choices: [{ delta: { content: 'hello' } }] };
+    const begun = await pass(bytes(sse(text, { error: { message: 'no' } }), events));
+    expect(begun.record).toMatchObject({ usageEstimated: true, outputTokens: 2 });
+    const whole = await pass(bytes(JSON.stringify({ error: null, output: 'hello' }), json));
+    expect(whole.record).toMatchObject({ usageEstimated: true, outputTokens: 2 });
+  });
+
   it('has the model of a streamed body or form, or of the reply if the request has none', async () => {
     const reply = bytes(JSON.stringify({ ...chat, usage: openAi }), json);
     const large = await pass(reply, { body: { messages: 'x'.repeat(100_000), model: 'last' } });
