@@ -105,7 +105,12 @@ class RouteCall {
     this.#services = services;
     this.#c = c;
     this.trail = new RequestAudit(route, services, c);
-    this.headers = { [`${services.settings.headerPrefix}request-id`]: this.trail.id, 'x-request-id': this.trail.id };
+    // Otherwise the back button shows replies after the sign-out, and shared caches may store replies to requests with x-svc-api-key.
+    this.headers = {
+      [`${services.settings.headerPrefix}request-id`]: this.trail.id,
+      'x-request-id': this.trail.id,
+      'cache-control': 'no-store',
+    };
   }
 
   async run(signal: AbortSignal): Promise<unknown> {

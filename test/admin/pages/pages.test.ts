@@ -62,6 +62,26 @@ describe('pages for people', () => {
     },
   );
 
+  it.skipIf(browserMissing !== null)('the back button shows no reply of the API after the sign-out', async () => {
+    const { email, password } = await newPerson(plane, 'admin');
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${origin}/v1/auth/sign-in`);
+    await page.fill('input[name=email]', email);
+    await page.fill('input[name=password]', password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL('**/auth/account');
+    await page.goto(`${origin}/v1/admin/users`);
+    expect(await page.locator('body').textContent()).toContain(email);
+    await page.goto(`${origin}/v1/auth/account`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL('**/auth/sign-in');
+    await page.goto(`${origin}/v1/auth/forgot-password`);
+    while (!page.url().endsWith('/admin/users')) await page.goBack();
+    expect(await page.locator('body').textContent()).not.toContain(email);
+    await context.close();
+  });
+
   it('the account page leads to the sign-in without a session', async () => {
     const reply = await fetch(`${plane.url}/v1/auth/account`, { redirect: 'manual' });
     expect(reply.headers.get('location')).toBe('sign-in');
