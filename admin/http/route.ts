@@ -178,6 +178,11 @@ export interface Write {
   readonly item: { readonly id: string; readonly slug?: string | null | undefined; readonly workspaceId: string };
 }
 
+/** A row whose revision changes with each write. */
+export interface Versioned {
+  readonly revision: number;
+}
+
 /** One request after authentication, authorisation and validation. */
 export interface AdminCall<Query, Body> {
   readonly actor: Actor;
@@ -207,9 +212,10 @@ export interface AdminCall<Query, Body> {
    */
   unused(...paths: readonly string[]): void;
   /**
-   * Throws AB12 if the caller sent `if-match` with another revision. Call it in `write`, after the row was locked or read there.
+   * Throws AB12 if the caller sent `if-match` with another revision than that of the row. Call it in `write`, after the row was locked or
+   * read there. The reply of a change has the new revision of the row as `etag`, unless `tag` sets another.
    */
-  match(revision: number): void;
+  match(row: Versioned): void;
   /** Call first in a transaction that is not that of `write`, such as one of records: an `idempotency-key` is committed with it. */
   claim(tx: EntityManager): Promise<void>;
   /** Frees a claimed `idempotency-key` after a failure that stored nothing, so that the request can be repeated with it. */

@@ -24,7 +24,7 @@ import {
 } from './request/read-call.ts';
 import { readPath } from './request/read-query.ts';
 import { RequestAudit } from './request-audit.ts';
-import type { AdminCall, AdminRoute, AdminServices, Write } from './route.ts';
+import type { AdminCall, AdminRoute, AdminServices, Versioned, Write } from './route.ts';
 
 /** Maximum milliseconds of an admin request before it gets a 503; its uncommitted changes are then rolled back. */
 const commonDeadlineMs = 2_800;
@@ -95,8 +95,8 @@ class RouteCall {
   readonly #services: AdminServices;
   readonly #c: Context;
   #caller: Actor | null = null;
-  /** True after `match`. */
-  #hasMatched = false;
+  /** The row whose version was compared; null before `match`. */
+  #matched: Versioned | null = null;
   /** The body as sent, before it is checked. */
   #sent: unknown;
 
@@ -233,9 +233,9 @@ class RouteCall {
       unused: (...paths) => {
         this.#unused.push(...paths);
       },
-      match: (revision) => {
-        this.#hasMatched = true;
-        matchRevision(request.header('if-match'), revision);
+      match: (row) => {
+        this.#matched = row;
+        matchRevision(request.header('if-match'), row.revision);
       },
       claim: async (tx) => repeat?.claim(tx),
       release: async () => repeat?.release(),
@@ -254,7 +254,7 @@ class RouteCall {
             change.about(row);
           };
           const result = await work({ ...change, about });
-          if (!this.#hasMatched) requireNoCondition(request.header('if-match'));
+          if (this.#matched === null) requireNoCondition(request.header('if-match'));
           const item = itemOf(rows.at(-1), workspaceId);
           if (item === null) return result;
           await change.tx.flush();
@@ -264,6 +264,7 @@ class RouteCall {
         };
         const result = await writeChange(em, auditKey, trail.draft(actor), signal, claimAndWork, wakeRelay);
         trail.wrote = true;
+        if (this.#matched !== null && this.#route.method !== 'DELETE') this.headers.etag = `"${this.#matched.revision}"`;
         if (addedJobs) wakeJobs();
         return result;
       },

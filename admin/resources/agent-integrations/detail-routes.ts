@@ -99,7 +99,7 @@ export const agentIntegrationDetailRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await agentIntegrationAccess.findOwn(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         await shareAgentIntegration(change, row, call.body);
       });
       return {};

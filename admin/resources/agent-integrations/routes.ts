@@ -95,7 +95,7 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await agentIntegrationAccess.findOwn(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
         agentIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
-        call.match(row.revision);
+        call.match(row);
         requireUnchanged('slug', body.slug, row.slug);
         await updateAgentIntegration(change, services.vault, row, body);
       });
@@ -114,7 +114,7 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await agentIntegrationAccess.findOwn(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
         agentIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'delete');
-        call.match(row.revision);
+        call.match(row);
         await archiveAgentIntegration(change, row);
       });
       return {};

@@ -103,7 +103,7 @@ export const agentServerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findAgentServer(change.tx, call, call.params.agentServerId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         requireUnchanged('slug', call.body.slug, row.slug);
         requireUnchanged('agent_integration_id', call.body.agent_integration_id, row.integrationId);
         updateAgentServer(change, row, call.body);
@@ -121,7 +121,7 @@ export const agentServerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findAgentServer(change.tx, call, call.params.agentServerId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         archiveAgentServer(change, row);
       });
       return {};

@@ -107,7 +107,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findReachable(change.tx, call, 'update');
-        call.match(row.revision);
+        call.match(row);
         await updateApiKey(change, call.actor, row, call.body);
         call.unused(...unusedOf(row.type, call.body));
       });
@@ -128,7 +128,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findReachable(change.tx, call, 'delete');
-        call.match(row.revision);
+        call.match(row);
         if (row.id === call.actor.keyId) throw new AdminError('AB01', 'An API key cannot delete itself');
         await deleteApiKey(change, row);
       });
@@ -151,7 +151,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
       return call.write(async (change) => {
         const row = await findReachable(change.tx, call, 'rotate');
         requireSecretOf(call.actor, row);
-        call.match(row.revision);
+        call.match(row);
         const rotated = rotateApiKey(change, services.apiKeyPepper, row, body.key_transition_period_ms);
         return { id: row.id, key: rotated.text, key_transition_expires_at: rotated.transitionEndsAt.toISOString() };
       });

@@ -116,7 +116,7 @@ export const configRoutes: readonly AdminRoute[] = [
       await checkPlugins(call.services, body.config);
       const config = await call.write(async (change) => {
         const found = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
-        call.match(found.revision);
+        call.match(found);
         requireUnchanged('slug', body.slug, found.slug);
         await updateConfig(
           change,
@@ -128,7 +128,6 @@ export const configRoutes: readonly AdminRoute[] = [
         );
         return found;
       });
-      call.tag(config.revision);
       return inBothEnvelopes({ version_id: config.versionId });
     },
   }),
@@ -143,7 +142,7 @@ export const configRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const config = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
-        call.match(config.revision);
+        call.match(config);
         await archiveConfig(change, call.actor, config, call.services.dependents);
       });
       return {};

@@ -95,13 +95,11 @@ export const deploymentRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const row = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await findDeployment(change.tx, call.organisationId, call.params.deploymentId ?? '');
-        call.match(found.revision);
+        call.match(found);
         await updateDeployment(change, found, call.body);
-        return found;
       });
-      call.tag(row.revision);
       return {};
     },
   }),
@@ -116,7 +114,7 @@ export const deploymentRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findDeployment(change.tx, call.organisationId, call.params.deploymentId ?? '');
-        call.match(row.revision);
+        call.match(row);
         await archiveDeployment(change, row);
       });
       return {};

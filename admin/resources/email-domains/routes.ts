@@ -70,7 +70,7 @@ export const emailDomainRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findDomain(change.tx, call.organisationId, call.params.emailDomainId ?? '');
-        call.match(row.revision);
+        call.match(row);
         await updateDomain(change, row, call.body.allow_subdomains);
       });
       return {};
@@ -110,7 +110,7 @@ export const emailDomainRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async ({ tx, about }) => {
         const row = await findDomain(tx, call.organisationId, call.params.emailDomainId ?? '');
-        call.match(row.revision);
+        call.match(row);
         tx.remove(row);
         about(row);
       });

@@ -59,13 +59,12 @@ export const feedbackRoutes: readonly AdminRoute[] = [
         const found = isUuid(id) ? await change.tx.findOne(feedbacks, itemOf(call, id)) : null;
         if (!found) throw notFound('Feedback');
         if (found.guardrailId !== null) throw forbidden(ofGuardrail);
-        call.match(found.revision);
+        call.match(found);
         const { value, weight, metadata } = call.body;
         change.tx.assign(found, { value, weight: weight ?? 1, metadata: metadata ?? {}, lastUpdatedAt: new Date() });
         change.about(found);
         return found;
       });
-      call.tag(row.revision);
       return { status: 'success', message: 'The feedback is stored', feedback_ids: [row.id] };
     },
   }),

@@ -140,13 +140,12 @@ export const guardrailRoutes: readonly AdminRoute[] = [
       const sides = body.checks ? await checkContent(call, body.checks, target) : null;
       const row = await call.write(async (change) => {
         const found = await findGuardrail(change.tx, call, name, 'update', 'for update');
-        call.match(found.revision);
+        call.match(found);
         requireUnchanged('slug', body.slug, found.slug);
         requireUnchanged('target', body.target, found.target);
         await updateGuardrail(change, services.vault, actor, found, body, sides);
         return found;
       });
-      call.tag(row.revision);
       return inBothEnvelopes(toReceipt(row));
     },
   }),
@@ -161,7 +160,7 @@ export const guardrailRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findGuardrail(change.tx, call, call.params.guardrailId ?? '', 'delete', 'for update');
-        call.match(row.revision);
+        call.match(row);
         await archiveGuardrail(change, call.actor, row);
       });
       return {};

@@ -150,7 +150,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
         call.write(async (change) => {
           const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
           requireOwner(call.actor, row.workspaceId ?? null, 'update');
-          call.match(row.revision);
+          call.match(row);
           const { credentials, status, slug, ai_provider_id: type, secret_mappings: sent, ...body } = call.body;
           requireUnchanged('slug', slug, row.slug);
           call.unused(...unusedIn(row.aiProviderId, body.configurations));
@@ -180,7 +180,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, row.workspaceId ?? null, 'delete');
-        call.match(row.revision);
+        call.match(row);
         await archiveIntegration(change, row, call.services.dependents);
       });
       return {};

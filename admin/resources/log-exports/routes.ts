@@ -80,11 +80,10 @@ export const logExportRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await call.write(async (change) => {
         const found = await findExport(change.tx, call, call.params.exportId ?? '');
-        call.match(found.revision);
+        call.match(found);
         await updateExport(change, logStoreOf(call.services, change.tx), call.actor, found, call.body);
         return found;
       });
-      call.tag(row.revision);
       return { id: row.id, total: row.total, object: 'export' };
     },
   }),
@@ -149,7 +148,7 @@ export const logExportRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const found = await findExport(change.tx, call, call.params.exportId ?? '');
-        call.match(found.revision);
+        call.match(found);
         await archiveExport(change, found);
       });
       return {};

@@ -131,7 +131,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
         mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
-        call.match(row.revision);
+        call.match(row);
         requireUnchanged('slug', body.slug, row.slug);
         await updateMcpIntegration(change, services.vault, call.actor, row, body, openApi);
       });
@@ -150,7 +150,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
         mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'delete');
-        call.match(row.revision);
+        call.match(row);
         await archiveMcpIntegration(change, row);
       });
       return {};
@@ -185,7 +185,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         await shareMcpIntegration(change, row, call.body);
       });
       return {};

@@ -87,7 +87,7 @@ export const mcpServerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findMcpServer(change.tx, call, call.params.mcpServerId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         requireUnchanged('slug', call.body.slug, row.slug);
         requireUnchanged('mcp_integration_id', call.body.mcp_integration_id, row.integrationId);
         updateMcpServer(change, row, call.body);
@@ -105,7 +105,7 @@ export const mcpServerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findMcpServer(change.tx, call, call.params.mcpServerId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         archiveMcpServer(change, row);
       });
       return {};

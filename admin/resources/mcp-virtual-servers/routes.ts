@@ -96,7 +96,7 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findVirtualServer(change.tx, call, call.params.mcpVirtualServerId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         requireUnchanged('slug', call.body.slug, row.slug);
         await updateVirtualServer(change, row, call.body);
       });
@@ -113,7 +113,7 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findVirtualServer(change.tx, call, call.params.mcpVirtualServerId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         archiveVirtualServer(change, row);
       });
       return {};

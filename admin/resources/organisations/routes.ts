@@ -53,7 +53,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findOrganisation(change.tx, call.organisationId);
-        call.match(row.revision);
+        call.match(row);
         await updateOrganisation(change, call.actor, row, call.body);
       });
       return {};
@@ -88,7 +88,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
       requireOwn(call);
       await call.write(async (change) => {
         const row = await findOrganisation(change.tx, call.organisationId);
-        call.match(row.revision);
+        call.match(row);
         await updateAuthSettings(change, call.actor, row, call.body, call.services.settings);
       });
       return {};
@@ -124,7 +124,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findOrganisation(change.tx, call.organisationId);
-        call.match(row.revision);
+        call.match(row);
         await updateDefaults(change, row, call.body);
       });
       return {};

@@ -61,11 +61,10 @@ export const pluginRoutes: readonly AdminRoute[] = [
       if (body.credentials) await checkCredentials(services, partner, body.credentials);
       const row = await call.write(async (change) => {
         const found = await findPlugin(change.tx, organisationId, name);
-        call.match(found.revision);
+        call.match(found);
         await updatePlugin(change, services.vault, found, body);
         return found;
       });
-      call.tag(row.revision);
       return toReply(row);
     },
   }),

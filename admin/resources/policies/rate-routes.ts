@@ -79,13 +79,11 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const row = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await findRatePolicy(change.tx, call, call.params.rateLimitsPolicyId ?? '', 'active', 'to change');
-        call.match(found.revision);
+        call.match(found);
         updateRatePolicy(change, found, call.body);
-        return found;
       });
-      call.tag(row.revision);
       call.unused(...unmatchedModels(call.body.conditions));
       return {};
     },
@@ -101,7 +99,7 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const found = await findRatePolicy(change.tx, call, call.params.rateLimitsPolicyId ?? '', 'active', 'to change');
-        call.match(found.revision);
+        call.match(found);
         archivePolicy(change, found);
       });
       return {};

@@ -97,13 +97,11 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const row = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await findUsagePolicy(change.tx, call, call.params.policyUsageLimitsId ?? '', 'active', 'to change');
-        call.match(found.revision);
+        call.match(found);
         await updateUsagePolicy(change, found, call.body);
-        return found;
       });
-      call.tag(row.revision);
       call.unused(...unmatchedModels(call.body.conditions));
       return {};
     },
@@ -119,7 +117,7 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const found = await findUsagePolicy(change.tx, call, call.params.policyUsageLimitsId ?? '', 'active', 'to change');
-        call.match(found.revision);
+        call.match(found);
         archivePolicy(change, found);
       });
       return {};

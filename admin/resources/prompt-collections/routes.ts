@@ -87,15 +87,13 @@ export const promptCollectionRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const row = await call.write(async (change) => {
+      await call.write(async (change) => {
         if (call.body.parent_collection_id !== undefined) await lockTree(change.tx, call.organisationId);
         const found = await findCollection(change.tx, call, call.params.collectionId ?? '', 'for update');
-        call.match(found.revision);
+        call.match(found);
         requireUnchanged('slug', call.body.slug, found.slug);
         await updateCollection(change, found, call.body);
-        return found;
       });
-      call.tag(row.revision);
       return {};
     },
   }),
@@ -111,7 +109,7 @@ export const promptCollectionRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findCollection(change.tx, call, call.params.collectionId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         await archiveCollection(change, row, call.query.cascade === 'true', call.services.dependents);
       });
       return {};

@@ -74,13 +74,11 @@ export const promptLabelRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const row = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await findOwn(change.tx, call);
-        call.match(found.revision);
+        call.match(found);
         await updateLabel(change, found, call.body, call.services.dependents);
-        return found;
       });
-      call.tag(row.revision);
       return {};
     },
   }),
@@ -95,7 +93,7 @@ export const promptLabelRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findOwn(change.tx, call);
-        call.match(row.revision);
+        call.match(row);
         await archiveLabel(change, row, call.services.dependents);
       });
       return {};

@@ -33,13 +33,12 @@ export function defineShareRoutes<Row extends SharedItem & { revision: number }>
   async function changeShare(call: Call, work: (change: Change, row: Row) => Promise<void>) {
     const row = await call.write(async (change) => {
       const found = await kind.hold(change.tx, call, nameIn(call));
-      call.match(found.revision);
+      call.match(found);
       await work(change, found);
       touch(found, call.actor);
       announceShare(change, kind.document, found);
       return found;
     });
-    call.tag(row.revision);
     return inBothEnvelopes(toShareReply(row));
   }
 

@@ -114,13 +114,12 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
       const { actor, body } = call;
       const { partial, version } = await call.write(async (change) => {
         const found = await holdPartial(change.tx, call, call.params.promptPartialId ?? '');
-        call.match(found.revision);
+        call.match(found);
         requireUnchanged('slug', body.slug, found.slug);
         if (body.status !== 'archived') return { partial: found, version: await updatePartial(change, found, actor, body) };
         archivePartial(change, found);
         return { partial: found, version: await findVersion(change.tx, found, 'latest') };
       });
-      call.tag(partial.revision);
       return inBothEnvelopes({ id: partial.id, slug: partial.slug, prompt_partial_version_id: version.id });
     },
   }),
@@ -136,7 +135,7 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const partial = await holdPartial(change.tx, call, call.params.promptPartialId ?? '');
-        call.match(partial.revision);
+        call.match(partial);
         if (call.query.force !== 'true') await refuseWhileIncluded(change.tx, partial);
         archivePartial(change, partial);
       });
@@ -153,13 +152,11 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
     body: publishBody,
     reply: emptyReply,
     async handle(call) {
-      const partial = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await holdPartial(change.tx, call, call.params.promptPartialId ?? '');
-        call.match(found.revision);
+        call.match(found);
         await publishVersion(change, found, call.actor, call.body.version);
-        return found;
       });
-      call.tag(partial.revision);
       return {};
     },
   }),

@@ -73,12 +73,11 @@ export const promptTestSetRoutes: readonly AdminRoute[] = [
       await checkTestSet(call, call.body);
       const row = await call.write(async (change) => {
         const found = await findTestSet(change.tx, call, call.params.testSetId ?? '', 'for update');
-        call.match(found.revision);
+        call.match(found);
         requireUnchanged('slug', call.body.slug, found.slug);
         updateTestSet(change, found, call.actor, call.body);
         return found;
       });
-      call.tag(row.revision);
       return { id: row.id, slug: row.slug, object: 'prompt-test-set' };
     },
   }),
@@ -93,7 +92,7 @@ export const promptTestSetRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const found = await findTestSet(change.tx, call, call.params.testSetId ?? '', 'for update');
-        call.match(found.revision);
+        call.match(found);
         change.about(found);
         change.tx.remove(found);
       });

@@ -88,13 +88,12 @@ export const promptToolRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: updateReply,
     async handle(call) {
-      const { tool, version } = await call.write(async (change) => {
+      const version = await call.write(async (change) => {
         const found = await findTool(change.tx, call, call.params.toolId ?? '', 'for update');
-        call.match(found.revision);
+        call.match(found);
         requireUnchanged('slug', call.body.slug, found.slug);
-        return { tool: found, version: await updateTool(change, found, call.actor, call.body) };
+        return updateTool(change, found, call.actor, call.body);
       });
-      call.tag(tool.revision);
       return inBothEnvelopes({ tool_version_id: version.id, object: 'tool' });
     },
   }),
@@ -109,7 +108,7 @@ export const promptToolRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const tool = await findTool(change.tx, call, call.params.toolId ?? '', 'for update');
-        call.match(tool.revision);
+        call.match(tool);
         await updateTool(change, tool, call.actor, { status: 'archived' });
       });
       return {};
@@ -125,13 +124,11 @@ export const promptToolRoutes: readonly AdminRoute[] = [
     body: publishBody,
     reply: emptyReply,
     async handle(call) {
-      const tool = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await findTool(change.tx, call, call.params.toolId ?? '', 'for update');
-        call.match(found.revision);
+        call.match(found);
         await publishVersion(change, found, call.actor, call.body.version);
-        return found;
       });
-      call.tag(tool.revision);
       return {};
     },
   }),

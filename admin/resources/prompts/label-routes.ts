@@ -50,9 +50,9 @@ export const promptVersionLabelRoutes: readonly AdminRoute[] = [
     body: versionBody,
     reply: emptyReply,
     async handle(call) {
-      const prompt = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await holdPrompt(change.tx, call, call.params.promptId ?? '');
-        call.match(found.revision);
+        call.match(found);
         const { number } = await findVersion(change.tx, found, call.params.promptVersionId ?? '');
         const { label_id } = call.body;
         if (label_id === null) await removeLabels(change, found, call.actor, number);
@@ -61,9 +61,7 @@ export const promptVersionLabelRoutes: readonly AdminRoute[] = [
             asReference('label_id', 'Label'),
           );
         change.about(found);
-        return found;
       });
-      call.tag(prompt.revision);
       return {};
     },
   }),
@@ -123,19 +121,17 @@ export const promptVersionLabelRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-type Call = Pick<AdminCall<unknown, unknown>, 'organisationId' | 'workspaceId' | 'params' | 'actor' | 'match' | 'tag' | 'write'>;
+type Call = Pick<AdminCall<unknown, unknown>, 'organisationId' | 'workspaceId' | 'params' | 'actor' | 'match' | 'write'>;
 
-async function changeLabel(
+function changeLabel(
   call: Call,
   work: (change: Change, prompt: Prompt, actor: Actor, label: string) => Promise<NamedLabel>,
 ): Promise<NamedLabel> {
-  const { prompt, changed } = await call.write(async (change) => {
+  return call.write(async (change) => {
     const found = await holdPrompt(change.tx, call, call.params.promptId ?? '');
-    call.match(found.revision);
-    return { prompt: found, changed: await work(change, found, call.actor, call.params.labelId ?? '') };
+    call.match(found);
+    return work(change, found, call.actor, call.params.labelId ?? '');
   });
-  call.tag(prompt.revision);
-  return changed;
 }
 
 function toLabel({ name, row }: NamedLabel) {

@@ -101,7 +101,7 @@ export const promptRoutes: readonly AdminRoute[] = [
       const { actor, body } = call;
       const { prompt, version } = await call.write(async (change) => {
         const found = await holdPrompt(change.tx, call, call.params.promptId ?? '');
-        call.match(found.revision);
+        call.match(found);
         requireUnchanged('slug', body.slug, found.slug);
         if (body.status === 'archived') {
           archivePrompt(change, found);
@@ -109,7 +109,6 @@ export const promptRoutes: readonly AdminRoute[] = [
         }
         return { prompt: found, version: await updatePrompt(change, found, actor, body) };
       });
-      call.tag(prompt.revision);
       return inBothEnvelopes({ id: prompt.id, slug: prompt.slug, prompt_version_id: version.id });
     },
   }),
@@ -124,7 +123,7 @@ export const promptRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const prompt = await holdPrompt(change.tx, call, call.params.promptId ?? '');
-        call.match(prompt.revision);
+        call.match(prompt);
         archivePrompt(change, prompt);
       });
       return {};
@@ -140,13 +139,11 @@ export const promptRoutes: readonly AdminRoute[] = [
     body: publishBody,
     reply: emptyReply,
     async handle(call) {
-      const prompt = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await holdPrompt(change.tx, call, call.params.promptId ?? '');
-        call.match(found.revision);
+        call.match(found);
         await publishVersion(change, found, call.actor, call.body.version);
-        return found;
       });
-      call.tag(prompt.revision);
       return {};
     },
   }),

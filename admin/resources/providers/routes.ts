@@ -105,7 +105,7 @@ export const providerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       return call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');
-        call.match(row.revision);
+        call.match(row);
         await updateProviderFromBody(change, call.services, call.actor, row, call.body);
         return { id: row.id, slug: row.slug };
       });
@@ -126,7 +126,7 @@ export const providerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');
-        call.match(row.revision);
+        call.match(row);
         if (call.query.force !== 'true') await refuseWhileNamed(change.tx, call.actor, row);
         deleteProvider(change, row);
       });

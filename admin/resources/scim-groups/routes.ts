@@ -114,7 +114,7 @@ export const scimGroupRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (tx) => {
         const row = await holdGroup(tx.tx, call.organisationId, call.params.groupId ?? '');
-        call.match(row.revision);
+        call.match(row);
         await deleteGroup(tx, row, contextOf(call));
         tx.replies(204);
       });
@@ -131,7 +131,7 @@ async function change(call: Call, work: (change: Change, held: ScimGroup) => Pro
   try {
     return await call.write(async (change) => {
       const held = await holdGroup(change.tx, call.organisationId, id);
-      call.match(held.revision);
+      call.match(held);
       await work(change, held);
       return held;
     });

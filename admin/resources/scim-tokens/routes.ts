@@ -77,10 +77,9 @@ export const scimTokenRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const made = await call.write(async (change) => {
         const row = await findToken(change.tx, call.organisationId, call.params.scimTokenId ?? '');
-        call.match(row.revision);
+        call.match(row);
         return { row, token: await rotateToken(change, call.actor, row, call.body) };
       });
-      call.tag(made.row.revision);
       return { ...toReply(made.row), token: made.token, base_url: baseUrl(call) };
     },
   }),
@@ -97,7 +96,7 @@ export const scimTokenRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findToken(change.tx, call.organisationId, call.params.scimTokenId ?? '');
-        call.match(row.revision);
+        call.match(row);
         requireRank(call.actor, 'admin');
         change.tx.remove(row);
         change.about(row);

@@ -120,7 +120,7 @@ export const scimUserRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findDirectoryUser(change.tx, call.organisationId, call.params.userId ?? '');
-        call.match(row.revision);
+        call.match(row);
         await deleteDirectoryUser(change, row, call.services.dependents);
         change.replies(204);
       });
@@ -139,7 +139,7 @@ async function update(call: Call, attributesOf: (row: User, groups: readonly str
   const hasGroups = await writesGroups(call.em, call.organisationId);
   const read = async (em: Call['em']) => {
     const row = await findDirectoryUser(em, call.organisationId, call.params.userId ?? '');
-    call.match(row.revision);
+    call.match(row);
     const groups = hasGroups ? await groupsOfUser(em, row) : null;
     const sent = attributesOf(row, groups);
     return { row, sent, groups, wanted: groups ? (sentGroups(sent) ?? groups) : null };

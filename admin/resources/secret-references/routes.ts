@@ -75,13 +75,11 @@ export const secretReferenceRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const row = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await getReference(change.tx, call.organisationId, call.params.secretReferenceId ?? '', 'to change');
-        call.match(found.revision);
+        call.match(found);
         await updateReference(change, call.services, found, call.body);
-        return found;
       });
-      call.tag(row.revision);
       return {};
     },
   }),
@@ -96,7 +94,7 @@ export const secretReferenceRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await getReference(change.tx, call.organisationId, call.params.secretReferenceId ?? '', 'to change');
-        call.match(row.revision);
+        call.match(row);
         await deleteReference(change, call.actor, row, call.services.dependents);
       });
       return {};

@@ -76,7 +76,7 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
       const prepared = await prepareSaml(call.services, call.organisationId, call.body, false);
       await call.write(async (change) => {
         const row = await findConnection(change.tx, call.organisationId, call.params.ssoConnectionId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         await updateConnection(change, call.services, call.actor, row, call.body, prepared);
       });
       return {};
@@ -97,12 +97,11 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
       const added = await prepareKey(before, body.step, services.clock.now());
       const row = await call.write(async (change) => {
         const held = await findConnection(change.tx, organisationId, before.id, 'for update');
-        call.match(held.revision);
+        call.match(held);
         await rotateKey(change, services, call.actor, held, { step: body.step, added });
         await change.tx.flush();
         return held;
       });
-      call.tag(row.revision);
       return toReply(services.settings, row);
     },
   }),
@@ -117,7 +116,7 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findConnection(change.tx, call.organisationId, call.params.ssoConnectionId ?? '', 'for update');
-        call.match(row.revision);
+        call.match(row);
         deleteConnection(change, call.actor, row);
       });
       return {};

@@ -83,7 +83,7 @@ export const userInviteRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findInvite(change.tx, call.organisationId, call.params.inviteId ?? '');
-        call.match(row.revision);
+        call.match(row);
         await cancelInvite(change, call.actor, row);
       });
       return {};
@@ -100,15 +100,14 @@ export const userInviteRoutes: readonly AdminRoute[] = [
     query: organisationQuery,
     body: v.strictObject({ organisation_id: organisationQuery.entries.organisation_id }),
     async handle(call) {
-      const { row, link } = await call.write(async (change) => {
+      const link = await call.write(async (change) => {
         const found = await findInvite(change.tx, call.organisationId, call.params.inviteId ?? '');
-        call.match(found.revision);
+        call.match(found);
         const link = await resendInvite(change, call.actor, found, invitingOf(call.services));
         await mailInvite(change.tx, call.services, found, link);
-        return { row: found, link };
+        return link;
       });
       call.services.mailer.wake();
-      call.tag(row.revision);
       return { inviteLink: link };
     },
   }),

@@ -103,7 +103,7 @@ export const userRoutes: readonly AdminRoute[] = [
       const making = { apiKeyPepper: call.services.apiKeyPepper, now: call.services.clock.now() };
       await call.write(async (change) => {
         const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
-        call.match(user.revision);
+        call.match(user);
         await updateUser(change, call.actor, user, call.body, making);
       });
       return {};
@@ -122,7 +122,7 @@ export const userRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
-        call.match(user.revision);
+        call.match(user);
         await deleteUser(change, call.actor, user, call.services.dependents);
       });
       return {};

@@ -106,7 +106,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '', 'Virtual key');
-        call.match(row.revision);
+        call.match(row);
         await updateProviderFromBody(change, call.services, call.actor, row, call.body);
       });
       return {};
@@ -128,7 +128,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const { tx } = change;
         const row = await findProvider(tx, call, call.params.slug ?? '', 'Virtual key');
-        call.match(row.revision);
+        call.match(row);
         if (call.query.force !== 'true') await refuseWhileNamed(tx, call.actor, row);
         const { integrationId: id, organisationId } = row;
         const integration = await tx.findOne(integrations, { id, organisationId, status: 'active' });

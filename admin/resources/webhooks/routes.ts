@@ -74,13 +74,11 @@ export const webhookRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const row = await call.write(async (change) => {
+      await call.write(async (change) => {
         const found = await findWebhook(change.tx, call, call.params.slug ?? '');
-        call.match(found.revision);
+        call.match(found);
         updateWebhook(change, call.services, found, call.body);
-        return found;
       });
-      call.tag(row.revision);
       return {};
     },
   }),
@@ -95,7 +93,7 @@ export const webhookRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const found = await findWebhook(change.tx, call, call.params.slug ?? '');
-        call.match(found.revision);
+        call.match(found);
         change.tx.remove(found);
         change.about(found);
       });
@@ -114,10 +112,9 @@ export const webhookRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { row, secret } = await call.write(async (change) => {
         const found = await findWebhook(change.tx, call, call.params.slug ?? '');
-        call.match(found.revision);
+        call.match(found);
         return { row: found, secret: await rotateSecret(change, call.services, found) };
       });
-      call.tag(row.revision);
       return { id: row.id, secret, object: 'webhook' };
     },
   }),

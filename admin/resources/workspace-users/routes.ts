@@ -81,7 +81,7 @@ export const workspaceUserRoutes: readonly AdminRoute[] = ['/admin/workspaces', 
       await call.write(async (change) => {
         const workspace = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
         const found = await findMembership(change.tx, workspace, call.params.userId ?? '');
-        call.match(found.member.revision);
+        call.match(found.member);
         await updateWorkspaceUser(change, call.actor, found, call.body.role, call.services.clock.now());
       });
       return {};
@@ -101,7 +101,7 @@ export const workspaceUserRoutes: readonly AdminRoute[] = ['/admin/workspaces', 
       await call.write(async (change) => {
         const workspace = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
         const found = await findMembership(change.tx, workspace, call.params.userId ?? '');
-        call.match(found.member.revision);
+        call.match(found.member);
         await removeWorkspaceUser(change, call.actor, found);
       });
       return {};

@@ -107,7 +107,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     async handle(call) {
       await call.write(async (change) => {
         const row = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
-        call.match(row.revision);
+        call.match(row);
         await updateWorkspace(change, call.actor, row, call.body, call.query.name_format);
       });
       return {};
@@ -127,7 +127,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     async handle(call) {
       await call.write(async (change) => {
         const row = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
-        call.match(row.revision);
+        call.match(row);
         await deleteWorkspace(change, row, call.body, call.services.dependents, call.actor);
       });
       return {};

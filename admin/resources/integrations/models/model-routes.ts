@@ -52,7 +52,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
       await call.write(async (change) => {
         const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, integration.workspaceId ?? null, 'update');
-        call.match(integration.revision);
+        call.match(integration);
         await putModels(change, call.services, integration, call.body);
       });
       return {};
@@ -76,7 +76,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
       await call.write(async (change) => {
         const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, integration.workspaceId ?? null, 'update');
-        call.match(integration.revision);
+        call.match(integration);
         await removeModels(change, integration, slugs);
       });
       return {};

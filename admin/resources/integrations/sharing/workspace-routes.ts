@@ -63,7 +63,7 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
-        call.match(integration.revision);
+        call.match(integration);
         await shareIntegration(change, integration, call.body);
       });
       return {};
