@@ -14,6 +14,7 @@ import { connectionSecrets } from './secrets.ts';
 const defaults = {
   metadata_url: null,
   slo_url: null,
+  slo_response_url: null,
   sign_requests: true,
   want_assertion_signed: true,
   want_response_signed: false,
@@ -68,7 +69,7 @@ export async function readMetadata(
   );
   if (!reply.ok) throw invalid(`saml.metadata_url: the host replied with status ${reply.status}`);
   const metadata = readProviderMetadata(await reply.text(), 'saml.metadata_url', now);
-  for (const field of ['sso_url', 'slo_url'] as const) checkAddress(metadata.provider[field], field);
+  for (const field of addressFields) checkAddress(metadata.provider[field], field);
   return metadata;
 }
 
@@ -92,7 +93,7 @@ export async function putSaml(
   for (const field of ['idp_entity_id', 'sso_url'] as const) {
     if (!after[field]) throw invalid(`saml.${field}: required without metadata_url and metadata_xml`);
   }
-  for (const field of ['sso_url', 'slo_url'] as const) checkAddress(after[field], field);
+  for (const field of addressFields) checkAddress(after[field], field);
   // Without a certificate nothing could be verified, and a connection that verifies nothing admits everyone.
   if (!after.certificates?.length) throw invalid('saml.certificates: at least one certificate is required');
   if (!after.want_assertion_signed && !after.want_response_signed) {
@@ -105,8 +106,11 @@ export async function putSaml(
   row.settings = { ...after, ...(key === null ? {} : { own_certificate: key.certificate }) };
 }
 
-/** Browsers are sent to these addresses. Throws AB01 for any other scheme. */
-function checkAddress(address: string | null | undefined, field: 'sso_url' | 'slo_url'): void {
+/** Browsers are sent to these addresses. */
+const addressFields = ['sso_url', 'slo_url', 'slo_response_url'] as const;
+
+/** Throws AB01 for a scheme other than http and https. */
+function checkAddress(address: string | null | undefined, field: (typeof addressFields)[number]): void {
   if (address && !/^https?:$/.test(URL.parse(address)?.protocol ?? ''))
     throw invalid(`saml.${field}: an http or https URL is expected`);
 }

@@ -7,6 +7,7 @@ export interface ProviderMetadata {
   readonly idp_entity_id: string;
   readonly sso_url: string;
   readonly slo_url: string | null;
+  readonly slo_response_url: string | null;
   readonly certificates: readonly string[];
 }
 
@@ -35,11 +36,11 @@ export function readProviderMetadata(xml: string, field: string, now: number): R
   if (descriptors.length > 1) throw invalid(`${field}: describes several identity providers. Send the metadata of one`);
   const entityId = descriptor.parentNode?.getAttribute('entityID') ?? '';
   if (entityId === '') throw invalid(`${field}: EntityDescriptor has no entityID`);
-  const locationOf = (service: string) =>
+  const addressOf = (service: string, attribute: 'Location' | 'ResponseLocation') =>
     elements(descriptor, md, service)
       .find((one) => one.getAttribute('Binding') === redirect)
-      ?.getAttribute('Location') ?? null;
-  const ssoUrl = locationOf('SingleSignOnService');
+      ?.getAttribute(attribute) || null;
+  const ssoUrl = addressOf('SingleSignOnService', 'Location');
   if (!ssoUrl) throw invalid(`${field}: has no SingleSignOnService with the binding HTTP-Redirect`);
   const keys = elements(descriptor, md, 'KeyDescriptor').filter((one) => one.getAttribute('use') !== 'encryption');
   const certificates = keys.flatMap((key) => elements(key, ds, 'X509Certificate').map((one) => one.textContent ?? ''));
@@ -50,7 +51,8 @@ export function readProviderMetadata(xml: string, field: string, now: number): R
   const provider = {
     idp_entity_id: entityId,
     sso_url: ssoUrl,
-    slo_url: locationOf('SingleLogoutService'),
+    slo_url: addressOf('SingleLogoutService', 'Location'),
+    slo_response_url: addressOf('SingleLogoutService', 'ResponseLocation'),
     certificates: checkCertificates(certificates, `${field}: KeyDescriptor`),
   };
   return { provider, validUntil };

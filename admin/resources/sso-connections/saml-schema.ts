@@ -32,7 +32,7 @@ const optionEntries = {
   group_attribute: attribute,
 };
 
-/** Sources of the provider's name, address and certificates: its metadata, or the four fields. */
+/** Sources of the provider's name, address and certificates: its metadata, or the five fields. */
 const sourceEntries = {
   metadata_url: v.optional(v.nullable(url)),
   metadata_xml: v.optional(v.pipe(v.string(), v.maxLength(524_288, 'at most 512 KiB'))),
@@ -41,6 +41,7 @@ const sourceEntries = {
   ),
   sso_url: v.optional(url),
   slo_url: v.optional(v.nullable(url)),
+  slo_response_url: v.optional(v.nullable(url)),
   certificates: v.optional(certificates),
 };
 
@@ -54,6 +55,8 @@ export const samlReply = v.strictObject({
   idp_entity_id: v.string(),
   sso_url: v.string(),
   slo_url: v.nullable(v.string()),
+  /** Address for replies to logout requests of the provider; null: `slo_url`. */
+  slo_response_url: v.nullable(v.string()),
   /** Time of the last look at `metadata_url`; null: none yet. It is read every hour. */
   metadata_checked_at: v.nullable(v.string()),
   /** End of the validity that the metadata states; null: none. Sign-ins are rejected afterwards. */

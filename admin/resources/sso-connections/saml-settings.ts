@@ -8,9 +8,11 @@ export interface SamlSettings {
   readonly sso_url: string;
   /** Address for logouts with the redirect binding; null: the provider is not notified of logouts. */
   readonly slo_url: string | null;
+  /** Address for replies to the provider's own logout requests (`ResponseLocation`), if it is not `slo_url`. Absent in older rows. */
+  readonly slo_response_url?: string | null;
   /** Certificates of signatures, in PEM; several during a rotation. Never empty. */
   readonly certificates: readonly string[];
-  /** Source of the four fields above; null: they were entered. */
+  /** Source of the five fields above; null: they were entered. */
   readonly metadata_url: string | null;
   readonly sign_requests: boolean;
   readonly want_assertion_signed: boolean;

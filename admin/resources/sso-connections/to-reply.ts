@@ -35,6 +35,7 @@ export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnectio
 
 function samlOf(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
   return {
+    slo_response_url: null,
     next_certificate: null,
     previous_certificate: null,
     ...samlSettingsOf(row),

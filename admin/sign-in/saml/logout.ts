@@ -38,9 +38,10 @@ export async function samlLogoutUrl(
   connection: SsoConnection,
   { subject, hint, providerSession }: SignedIn,
 ): Promise<string | null> {
-  if (!samlSettingsOf(connection).slo_url) return null;
+  const { slo_url: to } = samlSettingsOf(connection);
+  if (!to) return null;
   const { format, nameQualifier, spNameQualifier } = v.parse(hintSchema, JSON.parse(hint));
-  const saml = await newSaml(em, services, connection, connection.id);
+  const saml = await newSaml(em, services, connection, connection.id, to);
   const person = {
     ...{ nameID: subject, nameIDFormat: format === '' ? undefined : format },
     ...(nameQualifier === null ? {} : { nameQualifier }),
@@ -60,8 +61,9 @@ export async function samlLogoutReplyUrl(
   connection: SsoConnection,
   { requestId, relayState, address }: { readonly requestId: string; readonly relayState: string; readonly address: string },
 ): Promise<string | null> {
-  if (!samlSettingsOf(connection).slo_url) return null;
-  const saml = await newSaml(em, services, connection, address);
+  const { slo_url: sloUrl, slo_response_url: to } = samlSettingsOf(connection);
+  if (!sloUrl) return null;
+  const saml = await newSaml(em, services, connection, address, to ?? sloUrl);
   return asSigned(await saml.getLogoutResponseUrlAsync({ ID: requestId } as unknown as Profile, relayState, {}, true));
 }
 
@@ -72,13 +74,20 @@ function asSigned(address: string): string {
   return url.href;
 }
 
-async function newSaml(em: EntityManager, services: Services, connection: SsoConnection, address: string): Promise<SAML> {
+/** `to`: address of the provider that the message is for. */
+async function newSaml(
+  em: EntityManager,
+  services: Services,
+  connection: SsoConnection,
+  address: string,
+  to: string,
+): Promise<SAML> {
   const { SAML } = await import('@node-saml/node-saml');
   const own = samlSettingsOf(connection);
   const { saml_key: privateKey = '' } = await connectionSecrets.open(em, services.vault, connection);
   const { acs_url: callbackUrl, entity_id: issuer } = samlAddresses(services.settings, address);
   return new SAML({
-    ...{ issuer, callbackUrl, entryPoint: own.sso_url, logoutUrl: own.slo_url ?? '', idpCert: [...own.certificates] },
+    ...{ issuer, callbackUrl, entryPoint: own.sso_url, logoutUrl: to, idpCert: [...own.certificates] },
     ...{ privateKey, signatureAlgorithm: 'sha256' as const },
     generateUniqueId: () => `_${randomUUID()}`,
   });

@@ -1,3 +1,4 @@
+import { inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { housekeepingTasks } from '../../../admin/tables.ts';
@@ -108,4 +109,35 @@ describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) 
       { action: 'saml_logout', responseStatusCode: 200, requestBody: { connection_id: id, reason: 'provider_error' } },
     ]);
   });
+
+  it('end with a reply at the ResponseLocation of the provider, while requests go to its Location', async () => {
+    const location = 'Location="https://idp.example.com/slo"';
+    const metadata_xml = provider.metadata().replace(location, `${location} ResponseLocation="https://idp.example.com/slo/done"`);
+    const put = (fields: object) => plane.ask('PUT', `/admin/sso-connections/${id}`, { body: { saml: fields } });
+    const shown = async () => (await plane.ask('GET', `/admin/sso-connections/${id}`)).body.saml.slo_response_url;
+    expect((await put({ metadata_xml })).status).toBe(200);
+    expect(await shown()).toBe('https://idp.example.com/slo/done');
+    const { auth_token: key } = await signIn({ sessionIndex: 's3' });
+    const { body } = await plane.ask('POST', '/auth/logout', { key, body: {} });
+    expect(messageAt(body.logout_url, 'SAMLRequest')).toEqual({
+      address: 'https://idp.example.com/slo',
+      xml: expect.stringContaining('Destination="https://idp.example.com/slo"'),
+    });
+    const sent = provider.logoutQuery({ destination: saml.logout_url, sessions: ['s4'] });
+    const reply = await fetch(`${plane.url + new URL(saml.logout_url).pathname}?${sent}`, { redirect: 'manual' });
+    expect(messageAt(reply.headers.get('location') ?? '', 'SAMLResponse')).toEqual({
+      address: 'https://idp.example.com/slo/done',
+      xml: expect.stringContaining('Destination="https://idp.example.com/slo/done"'),
+    });
+    const bad = await put({ slo_response_url: 'ftp://idp.example.com/done' });
+    expect([bad.status, bad.body.data?.message]).toEqual([400, expect.stringMatching(/^saml\.slo_response_url: /)]);
+    expect((await put({ metadata_xml: provider.metadata() })).status).toBe(200);
+    expect(await shown()).toBeNull();
+  });
+
+  function messageAt(url: string, name: 'SAMLRequest' | 'SAMLResponse') {
+    const { origin, pathname, searchParams } = new URL(url);
+    const xml = inflateRawSync(Buffer.from(searchParams.get(name) ?? '', 'base64')).toString('utf8');
+    return { address: origin + pathname, xml };
+  }
 });
