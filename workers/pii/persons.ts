@@ -29,6 +29,13 @@ const further = String.raw`(?: ${particle}(?:${word}|\p{Lu}\.)){0,3}`;
 const name = String.raw`(?<value>(?:\p{Lu}\. ?){0,2}${word}${further})`;
 const pattern = (text: string, flags = 'dgu') => new RegExp(text, flags);
 
+/** A phrase begins no word in the middle, such as `name:` in `className:`. */
+const start = String.raw`(?<![\p{L}\d_])`;
+/** A space, a colon or a comma separates a phrase from a name. `customerId` has none of them. */
+const gap = '(?:(?<=[:,]) {0,2}| {1,2})';
+/** Matches words behind "customer" or "patient" that are no names, such as "ID" and "Customer Service". */
+const noPerson = String.raw`\p{Lu}{2}|(?:Ids?|Names?|Numbers?|Services?|Support|Success|Care|Relations(?:hips?)?|Experience|Satisfaction|Portal|Data|Records?|Accounts?|Journey|Reviews?|Feedback|Safety|Management|Managers?|Center|Centre)(?!\p{L})`;
+
 /** Words that follow a given name without being a name. */
 const notSurnames =
   /^(?:And|Or|The|In|On|At|Is|Was|Has|Will|Street|St|Avenue|Road|Airport|University|Institute|Day|Inc|Ltd|GmbH)$/;
@@ -44,9 +51,10 @@ export const persons: readonly Detector[] = [
   {
     category: 'NAME',
     pattern: pattern(
-      `(?:[Mm]y name is|[Nn]ame is|[Nn]ame:|[Ff]ull name:|I am called|[Ss]igned,?|[Ii]ch hei(?:ß|ss)e|[Mm]ein Name ist|[Jj]e m['’]appelle|[Mm]e llamo|[Mm]i chiamo|[Pp]atient:?|[Cc]ustomer:?) {0,2}${name}`,
+      `${start}(?:[Mm]y name is|[Nn]ame is|[Nn]ame:|[Ff]ull name:|I am called|[Ss]igned,|[Ii]ch hei(?:ß|ss)e|[Mm]ein Name ist|[Jj]e m['’]appelle|[Mm]e llamo|[Mm]i chiamo)${gap}${name}`,
     ),
   },
+  { category: 'NAME', pattern: pattern(`${start}(?:[Pp]atient|[Cc]ustomer):?${gap}(?!${noPerson})${name}`) },
   {
     category: 'NAME',
     pattern: pattern(String.raw`(?<![\p{L}'’-])${word}(?: ${particle}(?:${word}|\p{Lu}\.)){1,3}(?!\p{L})`),

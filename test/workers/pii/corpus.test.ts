@@ -81,6 +81,23 @@ describe('find-pii on the labelled corpus', () => {
 });
 
 describe('the patterns', () => {
+  it.each([
+    ...['customerId', '{ patientName: string }', 'className: Button', 'display_name: Form', 'a signed URL'],
+    ...['What is the customer ID?', 'Customer Service answers mails', 'the patient Portal', 'customer API'],
+  ])('find no name in %s', (text) => {
+    expect(searchPii([text], ['NAME'])).toEqual([]);
+  });
+
+  it.each([
+    ['customer Schmidt called', 'Schmidt'],
+    ['Patient: Okafor', 'Okafor'],
+    ['name:Rossi', 'Rossi'],
+    ['My name is Ito', 'Ito'],
+    ['Signed, Watson', 'Watson'],
+  ])('find the name in %s', (text, name) => {
+    expect(searchPii([text], ['NAME']).map(({ value }) => value)).toEqual([name]);
+  });
+
   // With bounds everywhere a pattern takes a bounded number of steps per character, so that its time is linear in the text.
   it.each(detectors.map(({ pattern }) => [pattern.source]))('have no unbounded quantifier: %s', (source) => {
     const withoutClasses = source.replace(/\\./g, '_').replace(/\[(?:[^\]])*\]/g, '_');
