@@ -11,17 +11,22 @@ const object = `(?:instruction|prompt|rule|guideline|direction|command|restricti
 const before = `(?:previous|prior|above|earlier|preceding|existing|original|system|foregoing|your|these|those|all|any|vorherigen?|obigen?|bisherigen?|alle|anteriores|previas|todas|precedentes?|toutes|precedenti|tutte)`;
 const few = String.raw`(?:[\p{L}'’]{1,20}[ ,]{1,2}){0,4}`;
 
+/** Verbs and names of a model that is to speak or act. */
+const speaks = `(?:answer|respond|speak|talk|chat|act|obey)(?:s|ing)?|(?:behav|operat)(?:e|es|ing)|repl(?:y|ies|ying)|compl(?:y|ies|ying)|ai|assistant|chatbot|bot|persona`;
+
 export const signals: readonly Signal[] = [
   {
     name: 'instruction_override',
     weight: 0.7,
     patterns: [
       new RegExp(
-        String.raw`\b(?:ignore|disregard|forget|override|bypass|neglect|skip|do not follow|don['’]t follow|stop following) ${few}${before} ${few}${object}`,
+        String.raw`\b(?:ignore|disregard|forget(?! to\b)|override|bypass|neglect|skip|do not follow|don['’]t follow|stop following) ${few}${before} ${few}${object}`,
         'u',
       ),
       new RegExp(String.raw`\b(?:ignoriere|vergiss|missachte) ${few}${object}`, 'u'),
-      new RegExp(String.raw`\b(?:ignora|olvida|omite|desobedece|dimentica|ignore|oublie|oubliez|ignorez) ${few}${object}`, 'u'),
+      new RegExp(String.raw`\b(?:ignora|olvida|omite|desobedece|dimentica|oublie|oubliez|ignorez) ${few}${object}`, 'u'),
+      // "Ignore" is also English, where "ignore the message" is harmless.
+      new RegExp(String.raw`\bignore (?:les|la|le|tes|ta|vos|ces|cette|mes|toute|toutes|tous) ${few}${object}`, 'u'),
       /\bforget (?:everything|all|what) (?:you|that|above|i|was)/u,
       /\bnew (?:instructions?|task|rules?|system prompt) ?:/u,
       /\b(?:from now on|starting now|henceforth),? you (?:are|will|must|shall|act|respond|obey|have)\b/u,
@@ -43,7 +48,9 @@ export const signals: readonly Signal[] = [
     patterns: [
       /\b(?:do anything now|dan mode|evil mode|unfiltered mode|opposite mode)\b/u,
       /\b(?:you are|act as|pretend (?:to be|you are)|simulate|roleplay as) (?:dan\b|(?:an? )?(?:unrestricted|unfiltered|uncensored|amoral|evil|jailbroken))/u,
-      /\bwithout (?:any )?(?:restrictions?|filters?|limitations?|censorship|ethical (?:guidelines|constraints)|moral)/u,
+      // Licences grant rights "without restriction", and programs draw charts "without filters".
+      new RegExp(String.raw`\b(?:${speaks}) ${few}without (?:any |all )?(?:restriction|filter|limitation)`, 'u'),
+      /\bwithout (?:any )?(?:censorship|ethical (?:guidelines|constraints)|moral)/u,
       /\b(?:no|not bound by (?:any )?|free (?:of|from) (?:all |any )?|ignore (?:all |any |your )?)(?:ethical|content|safety|moral) (?:guidelines|polic(?:y|ies)|filters?|rules|restrictions)/u,
     ],
   },
