@@ -99,7 +99,8 @@ export function chatStream(call: OperationCall): StreamTranslator {
   const nativeDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
     const block = heldOf(index);
     const [kind, value] = Object.entries(delta)[0] ?? [];
-    if (kind === undefined) return [];
+    // Under this name, `merge` would find and change the prototype of all objects.
+    if (kind === undefined || kind === '__proto__') return [];
     if (kind === 'toolUse' && isObject(value)) block.input += String(value.input ?? '');
     else {
       block.native ??= {};

@@ -284,6 +284,19 @@ describe('a streamed reply of Bedrock', () => {
     }
   });
 
+  it.each(['{"polluted":"yes"}', '["yes"]'])('with a block named __proto__ does not change other objects: %s', async (value) => {
+    const harness = createHarness();
+    const text = `data: {"contentBlockIndex":0,"delta":{"__proto__":${value}}}\n\n`;
+    const block = eventsOfText(`event: contentBlockDelta\n${text}event: contentBlockStop\ndata: {"contentBlockIndex":0}\n\n`);
+    harness.script(framed(converseFrames([...block, ...chunksOf('chat-a-text')])));
+    const names = Object.getOwnPropertyNames(Object.prototype);
+    const reply = await send(harness, { ...question, stream: true });
+    const added = Object.getOwnPropertyNames(Object.prototype).filter((name) => !names.includes(name));
+    for (const name of added) Reflect.deleteProperty(Object.prototype, name);
+    expect(added).toEqual([]);
+    expect(reply.text).toContain('[DONE]');
+  });
+
   it('without a stop event is incomplete', async () => {
     const harness = createHarness();
     harness.script(framed(converseFrames(chunksOf('chat-a-text').slice(0, 4))));
