@@ -15,15 +15,20 @@ interface HeldEvent {
   readonly json: JsonObject | null;
 }
 
+/** Maximum length of a changed stream, in lengths of the stream and its changed content. Each event could repeat all of the content. */
+const growthMax = 10;
+
 /** A whole stream as the body that the same reply would have without streaming, for checks to read. */
 export class HeldStream {
   readonly #events: HeldEvent[];
   readonly #format: StreamFormat;
+  readonly #length: number;
   /** The whole reply: its content (`choices`, `content` or `output`), and its other members. Null: an event cannot be read. */
   readonly body: JsonObject | null;
 
   constructor(format: StreamFormat, stream: string) {
     this.#format = format;
+    this.#length = stream.length;
     this.#events = framesOf(stream).map((frame) => ({ frame, json: parseObject(dataOf(frame) ?? '') }));
     const isReadable = this.#events.every(({ frame, json }) => {
       if (hasMarkedLine(frame)) return false;
@@ -51,32 +56,40 @@ export class HeldStream {
 
   /**
    * Returns the stream with the texts of a changed `body`: the first delta of a changed text holds the whole new text, its other deltas are empty.
-   * Null if something was changed that no event holds, or if the stream cannot be read.
+   * Null if something was changed that no event holds, if the stream cannot be read, or if its events repeat the content too often.
    */
   withBody(changed: JsonObject): string | null {
     if (this.body === null) return null;
     removeRepeats(changed);
     const old = textsOf(this.#format, this.body);
     const texts = textsOf(this.#format, changed);
+    // Compared once, because a comparison for each piece of a text would take quadratic time.
+    const unchanged = new Set([...texts].filter(([key, text]) => text === old.get(key)).map(([key]) => key));
     const written = new Set<string>();
     const next: NextText = (key, piece) => {
-      const text = texts.get(key);
-      if (piece === '' || (text !== undefined && text === old.get(key))) return piece;
-      const given = written.has(key) ? '' : (text ?? '');
+      if (piece === '' || unchanged.has(key)) return piece;
+      const given = written.has(key) ? '' : (texts.get(key) ?? '');
       written.add(key);
       return given;
     };
     const name = contentOf[this.#format];
     const rewrite = rewriters[this.#format](objectsIn(changed[name]), next);
-    const stream = this.#events
-      .map(({ frame, json }) => {
-        if (json === null) return frame;
-        const given = this.#format === 'chat' ? withMessages(json, old, texts) : json;
-        const rewritten = rewrite(given);
-        removeRepeats(rewritten);
-        return withData(frame, JSON.stringify(rewritten));
-      })
-      .join('');
+    const frameOf = ({ frame, json }: HeldEvent): string => {
+      if (json === null) return frame;
+      const given = this.#format === 'chat' ? withMessages(json, old, texts) : json;
+      const rewritten = rewrite(given);
+      removeRepeats(rewritten);
+      return withData(frame, JSON.stringify(rewritten));
+    };
+    let left = growthMax * (this.#length + JSON.stringify(changed[name]).length);
+    const frames: string[] = [];
+    for (const event of this.#events) {
+      const frame = frameOf(event);
+      left -= frame.length;
+      if (left < 0) return null;
+      frames.push(frame);
+    }
+    const stream = frames.join('');
     // An old text may remain in an event that is not rewritten, such as the first one of a part. It must not be sent.
     const sent = new HeldStream(this.#format, stream).body;
     return isDeepStrictEqual(sent?.[name], changed[name]) ? stream : null;

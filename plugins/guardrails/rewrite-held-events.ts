@@ -127,7 +127,7 @@ function withInputs(delta: JsonObject, message: unknown): JsonObject {
   const changed = isObject(message) && isObject(message.content_blocks) ? message.content_blocks : null;
   if (changed === null || !Array.isArray(delta.content_blocks)) return delta;
   const blocks = objectsIn(delta.content_blocks).map((piece) => {
-    const block = changed[`${piece.index}`];
+    const block = typeof piece.index === 'number' ? changed[piece.index] : undefined;
     if (!isObject(piece.delta) || !isObject(piece.delta.input) || !isObject(block) || !isObject(block.delta)) return piece;
     return { ...piece, delta: { ...piece.delta, input: block.delta.input } };
   });

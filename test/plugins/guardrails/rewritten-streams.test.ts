@@ -203,3 +203,22 @@ it('held stream: citations of deltas follow those of the start of their block', 
   const events = [start(block), cite(two as JsonObject), cite(three as JsonObject)];
   expect(held('messages', events).body?.content).toEqual([{ type: 'text', ...block, citations: [one, two, three] }]);
 });
+
+it('held stream: events that would repeat a long text far too often are not rewritten', () => {
+  const long = { type: 'message', content: [{ type: 'output_text', text: `a secret${'a'.repeat(500_000)}` }] };
+  const repeated = Array.from({ length: 5_000 }, () => ({ type: 'response.output_item.done', output_index: 0 }));
+  expect(redacted('responses', [...repeated, completedWith(long)])).toBeNull();
+});
+
+it('held stream: a text in 120,000 deltas is redacted to one of equal length within the time of one test', () => {
+  const pieces = Array.from({ length: 120_000 }, () => choice({ delta: { content: 'a'.repeat(60) } }));
+  const stream = held('chat', [...pieces, choice({ delta: { content: 'secret' } })]);
+  const changed = JSON.parse(JSON.stringify(stream.body).replace('secret', '******')) as JsonObject;
+  expect(stream.withBody(changed)).toContain('******');
+}, 20_000);
+
+it('held stream: a block whose index is no number stays as it is', () => {
+  const block = { index: { toString: 1 }, delta: { type: 'tool_use', name: 'f', input: {} } };
+  const stream = redacted('chat', [choice({ delta: { content: 'a secret', content_blocks: [block] } })]);
+  expect(stream).toBe(`data: ${JSON.stringify(choice({ delta: { content: 'a ***', content_blocks: [block] } }))}\n\n`);
+});
