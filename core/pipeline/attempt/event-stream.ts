@@ -6,7 +6,7 @@ import type {
   StreamReader,
   StreamTranslator,
 } from '../../contract/provider/stream-event.ts';
-import { toGatewayError } from '../../contract/values/errors/errors.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject } from '../../contract/values/json/json.ts';
 import { EventFrames } from '../../contract/values/text/event-frames.ts';
 import { eventText, linesOf } from '../../contract/values/text/event-text.ts';
@@ -37,6 +37,8 @@ export class EventStream {
   isErrorFirst: boolean | null = null;
   /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
+  /** Characters that the translator may still write. */
+  #left = charactersFree;
 
   /**
    * `decoding` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the bytes
@@ -64,9 +66,11 @@ export class EventStream {
 
   /**
    * Returns the text to send for this chunk, always empty without a translator. Throws GatewayError `upstream_invalid` for an
-   * event that is too long or cannot be translated, such as one with an object where a text is expected.
+   * event that is too long or cannot be translated, such as one with an object where a text is expected, and for a stream that would
+   * become far longer.
    */
   push(chunk: Uint8Array): string {
+    this.#left += growthMax * chunk.length;
     try {
       if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
       if (!this.#repeats) return this.#through(chunk);
@@ -129,8 +133,18 @@ export class EventStream {
 
   #lastEvents(): string {
     let sent = '';
-    for (const event of this.#translator?.end() ?? []) sent += eventText(event.data, event.event);
+    for (const event of this.#translator?.end() ?? []) sent += this.#write(event);
     return sent;
+  }
+
+  #write({ data, event }: StreamEvent): string {
+    const text = eventText(data, event);
+    this.#left -= text.length;
+    if (this.#left < 0) {
+      const message = `The provider sent a stream that would be more than ${growthMax} times as long in the format of the client`;
+      throw new GatewayError('upstream_invalid', { message });
+    }
+    return text;
   }
 
   #frame(text: string): string {
@@ -169,9 +183,16 @@ export class EventStream {
       return;
     }
     this.#out = this.#out === null || this.#out === sameText ? '' : this.#out;
-    for (const item of translated) this.#out += eventText(item.data, item.event);
+    for (const item of translated) this.#out += this.#write(item);
   }
 }
+
+/**
+ * Maximum characters that a translator writes for each byte of the provider, beside the first `charactersFree`. Each event of the client can repeat
+ * what one event of the provider has, such as the id of the reply: an id of 1 MB and 20,000 short deltas would be 20 GB.
+ */
+const growthMax = 20;
+const charactersFree = 16_000_000;
 
 /**
  * Returns the comments of a frame without an event. Its other lines, such as `retry:`, concern the connection to the provider. OpenAI's

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { StreamReader, StreamTranslator } from '../../../../core/contract/provider/stream-event.ts';
+import { eventText } from '../../../../core/contract/values/text/event-text.ts';
 import { EventStream } from '../../../../core/pipeline/attempt/event-stream.ts';
 
 const reader: StreamReader = { push: () => {}, usage: () => null, complete: () => true };
@@ -14,4 +15,27 @@ it.each([
 ])('event stream: in a translated stream %s', (_, given, expected) => {
   const stream = new EventStream(reader, translator);
   expect(stream.push(Buffer.from(given)) + stream.end()).toBe(expected);
+});
+
+it.each([
+  ['a long id', { id: 'i'.repeat(1_000_000) }, 500, 'more than 20 times as long'],
+  ['a long id in one event', { id: 'i'.repeat(1_000_000), count: 10_000 }, 1, 'more than 20 times as long'],
+  ['a usual id', { id: 'i'.repeat(100) }, 100_000, null],
+])('event stream: a translator that repeats %s in each event', (_, head, count, message) => {
+  let first: Record<string, unknown> = {};
+  const repeating: StreamTranslator = {
+    push({ event, data }) {
+      if (typeof data === 'object' && 'id' in data) first = data;
+      return Array.from({ length: Number(first.count ?? 1) }, () => ({ event, data: { id: first.id, delta: 'a' } }));
+    },
+    end: () => [],
+  };
+  const stream = new EventStream(reader, repeating);
+  const send = () => {
+    stream.push(Buffer.from(eventText(head, null)));
+    for (let i = 0; i < count; i++) stream.push(Buffer.from('data: {"delta":"a"}\n\n'));
+    return null;
+  };
+  if (message === null) expect(send()).toBeNull();
+  else expect(send).toThrow(message);
 });
