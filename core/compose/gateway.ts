@@ -219,7 +219,10 @@ export async function startGateway(
     async close() {
       stopping = true;
       server.leave();
-      if (settings.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
+      if (settings.drainDelayMs > 0) {
+        await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
+        await server.stopListening();
+      }
       mcp.endStreams();
       agent.endStreams();
       // Sessions must be closed before the drain time of requests ends.

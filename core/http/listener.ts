@@ -34,6 +34,15 @@ export class Listener {
     return this.#options.uws.us_socket_local_port(this.#listening);
   }
 
+  /**
+   * Resolves when the connections that wait in the kernel are accepted: it resets them when their listener closes. The addon accepts all of
+   * them when the event loop polls, which it does between two turns of `setImmediate`.
+   */
+  async acceptWaiting(): Promise<void> {
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+  }
+
   /** Accepts no further connections. Safe to call twice. */
   stop(): void {
     if (this.#listening === null) return;
@@ -50,6 +59,12 @@ export class Listener {
       this.#apps.delete(app);
       throw error;
     });
+    await this.acceptWaiting();
+    // The drain may have begun meanwhile.
+    if (this.#listening === null) {
+      this.#options.uws.us_listen_socket_close(socket);
+      return false;
+    }
     this.stop();
     if (this.#apps.get(this.#current) === 0) this.#apps.delete(this.#current);
     this.#current = app;

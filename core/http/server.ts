@@ -78,6 +78,11 @@ export interface HttpServer {
    */
   leave(): void;
   /**
+   * Stops listening. Resolves when the connections that were accepted before have ended, or after `arrivalMs`: their requests may still be on
+   * their way, and are served.
+   */
+  stopListening(): Promise<void>;
+  /**
    * Stops listening and replies 503 `draining` to new requests on open connections. Resolves with 0 when the last open request has
    * ended. After `timeoutMs` it ends the remaining ones with that error and resolves with their number.
    */
@@ -91,6 +96,8 @@ const stallMsDefault = 6_000;
 const messageBytesMaxDefault = 16 * 1024 * 1024;
 /** Time a drain leaves the addon to send the last bytes of finished replies. The addon does not report when they are sent. */
 const flushMs = 500;
+/** Time that requests of connections accepted last have to arrive. */
+const arrivalMs = 500;
 /** Time for the last events of replies that outlast the drain. They are sent after the records of their requests. */
 const lastEventsMs = 1000;
 
@@ -143,6 +150,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     },
     reloadTls: () => listener.reloadTls(),
     leave: () => requests.leave(),
+    async stopListening() {
+      await listener.acceptWaiting();
+      listener.stop();
+      await waiters.settled(() => listener.connections === 0, arrivalMs);
+    },
     async drain(timeoutMs) {
       listener.stop();
       requests.drain();

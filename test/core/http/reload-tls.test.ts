@@ -61,6 +61,22 @@ describe.each(uwsBinaries)('certificate reload on %s', (binary) => {
     expect(nameOf(await open())).toBe('clouds.test');
   });
 
+  it('accepts connections that wait at the listener of the old certificate', async () => {
+    const waiting = open();
+    // The socket connects in the next tick, and the addon accepts connections only after this turn of the event loop.
+    await new Promise((resolve) => process.nextTick(resolve));
+    expect(await edge.server.reloadTls()).toBe(true);
+    expect(await ask(await waiting)).toMatch(/^HTTP\/1\.1 200/);
+  });
+
+  it('does not listen again if it stops during a reload', async () => {
+    const reload = edge.server.reloadTls();
+    const drained = edge.server.drain(60_000);
+    expect(await reload).toBe(false);
+    await expect(open()).rejects.toThrow();
+    expect(await drained).toBe(0);
+  });
+
   it('closes connections of earlier certificates too when the server closes', async () => {
     const before = await open();
     expect(await edge.server.reloadTls()).toBe(true);

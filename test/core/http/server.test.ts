@@ -146,6 +146,24 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect((await later.reply()).status).toBe(200);
   });
 
+  it('stopListening: serves connections that wait to be accepted, and requests that arrive on accepted ones', async () => {
+    const edge = await start((given, sink) => sink.send(200, [], given.path));
+    const accepted = await openRawClient(edge.port);
+    edge.server.leave();
+    const waiting = openRawClient(edge.port);
+    // The socket connects in the next tick, and the addon accepts connections only after this turn of the event loop.
+    await new Promise((resolve) => process.nextTick(resolve));
+    const stopped = edge.server.stopListening();
+    for (const client of [await waiting, accepted]) {
+      client.send(request('GET /v1/x'));
+      const reply = await client.reply();
+      expect([reply.status, reply.headers.connection]).toEqual([200, 'close']);
+      await client.closed();
+    }
+    await stopped;
+    await expect(openRawClient(edge.port)).rejects.toThrow();
+  });
+
   it('drain: finishes running requests, rejects new ones, and accepts no connections', async () => {
     const waiting: ReplySink[] = [];
     const arrived = newGate();
