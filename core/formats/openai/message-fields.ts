@@ -7,7 +7,11 @@ import type { MessageFields } from './chat-quirks.ts';
  * Fields that clients send back with the message of an earlier reply, and that this gateway or a provider other than OpenAI wrote.
  * Servers that check the fields of messages reject the whole call because of one.
  */
-const addedFields = ['reasoning_content', 'reasoning', 'content_blocks', 'images', 'citations', 'extra_content'] as const;
+const addedFields = [
+  ...['reasoning_content', 'reasoning', 'content_blocks', 'images', 'citations', 'extra_content'],
+  // Of OpenRouter, of Groq's tools, and of Mistral.
+  ...['reasoning_details', 'executed_tools', 'prefix'],
+];
 
 /** Hints for the caches of other providers, on messages, content parts and tools. */
 const anthropicHints = ['cache_control'] as const;
@@ -129,6 +133,6 @@ function withRefusalAsText(message: JsonObject, call: OperationCall): JsonObject
 }
 
 function isNotEmpty(value: unknown): boolean {
-  if (value === null || value === undefined || value === '') return false;
+  if (value === null || value === undefined || value === '' || value === false) return false;
   return !Array.isArray(value) || value.length > 0;
 }

@@ -35,7 +35,7 @@ const compatible = openAiCompatible({
   chat: {
     renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     refuses: refused,
-    messageFields: { accepts: ['reasoning_content'], name: false },
+    messageFields: { accepts: ['reasoning_content', 'prefix'], name: false },
     lacksAllowedTools: true,
     developerAsSystem: true,
     streamUsage: 'always',

@@ -76,6 +76,26 @@ describe('messages of earlier replies', () => {
     expect(dropped.toSorted()).toEqual(['messages.content_blocks', 'messages.extra_content', 'messages.reasoning_content']);
   });
 
+  const ofOthers = {
+    role: 'assistant',
+    content: 'Sunny.',
+    reasoning_details: [{ type: 'reasoning.encrypted', data: 'x', format: 'anthropic-claude-v1', index: 0 }],
+    executed_tools: [{ type: 'search', arguments: '{}', index: 0, output: 'Sunny.' }],
+    prefix: false,
+  };
+
+  it.each([
+    ['openai', chatOf(openai), {}],
+    ['groq', chatOf(groq), {}],
+    ['cerebras', chatOf(cerebras), {}],
+    ['mistral-ai', chatOf(mistralAi), { prefix: false }],
+  ])('have no fields of replies of other providers for %s', (_name, chat, own) => {
+    const { sent, dropped } = send(chat, [user, ofOthers, user]);
+    expect(sent).toEqual([user, { role: 'assistant', content: 'Sunny.', ...own }, user]);
+    // `prefix: false` has no effect, so its loss is not reported.
+    expect(dropped.toSorted()).toEqual(['messages.executed_tools', 'messages.reasoning_details']);
+  });
+
   it('pass unchanged to a custom host of openai', () => {
     const { params, body } = send(chatOf(openai), [user, replied, result], { custom_host: 'http://127.0.0.1:8000/v1' });
     expect(body).toBe(params);
