@@ -21,7 +21,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     const path = `messages[${index}]`;
     if (!isObject(turn)) throw badParam(path, 'a message must be an object');
     if (turn.role === 'user') messages.push(...userMessages(turn, path, call, understands));
-    else if (turn.role === 'assistant') messages.push(assistantMessage(turn, path, call, understands));
+    else if (turn.role === 'assistant') messages.push(...assistantMessages(turn, path, call, understands));
     else if (turn.role === 'system') {
       // Claude Code reminds the model of something for one turn, and sends all earlier reminders again.
       if (turn.clear_at === 'next_user_message' && index < lastOfUser) noteOnce(call.adapted, 'messages.clear_at');
@@ -64,8 +64,12 @@ function userMessages(turn: JsonObject, path: string, call: OperationCall, under
   return rest.length > 0 || tools.length === 0 ? [...tools, { role: 'user', content: contentOf(rest) }] : tools;
 }
 
-function assistantMessage(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
-  if (!Array.isArray(turn.content)) return { role: 'assistant', content: turn.content };
+/**
+ * Returns no message for a turn of which nothing is left, such as a paused turn of Anthropic's own tools: chat completions reject a
+ * message without text and tool calls.
+ */
+function assistantMessages(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  if (!Array.isArray(turn.content)) return [{ role: 'assistant', content: turn.content }];
   const blocks = turn.content.filter(isObject);
   const reasoning = blocks.filter((block) => block.type === 'thinking').map((block) => String(block.thinking ?? ''));
   const toolCalls = blocks.filter((block) => block.type === 'tool_use').map((block) => toolCall(block, call));
@@ -74,17 +78,23 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
   const parts = partsOfBlocks(spoken, path, call, understands);
   const keepsReasoning = understands.includes('reasoning_content');
   if (reasoning.length > 0 && sealed.length === 0 && !keepsReasoning) noteOnce(call.dropped, 'messages.thinking');
-  return {
-    role: 'assistant',
-    // Blocks of one reply may be split anywhere, even inside a sentence, so they are joined without a line break.
-    content: parts.length === 0 ? null : assistantText(parts, call),
+  const others = {
     ...(keepsReasoning && reasoning.length > 0 ? { reasoning_content: reasoning.join('') } : {}),
     ...(sealed.length > 0 ? { content_blocks: sealed } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
   };
+  const text = assistantText(parts, call);
+  if (text === '' && Object.keys(others).length === 0) {
+    noteOnce(call.adapted, 'messages');
+    return [];
+  }
+  return [{ role: 'assistant', content: text === '' && toolCalls.length + sealed.length > 0 ? null : text, ...others }];
 }
 
-/** Returns the texts of an assistant turn. Other parts cannot be carried and are reported. */
+/**
+ * Returns the texts of an assistant turn. Blocks of one reply may be split anywhere, even inside a sentence, so they are joined
+ * without a line break. Other parts cannot be carried and are reported.
+ */
 function assistantText(parts: readonly JsonObject[], call: OperationCall): string {
   const texts = parts.flatMap((part) => {
     if (typeof part.text === 'string') return [part.text];
