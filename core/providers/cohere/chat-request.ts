@@ -76,13 +76,18 @@ function responseFormat(params: JsonObject, call: OperationCall): JsonObject {
   return { response_format: { type: 'json_object', json_schema: compiled } };
 }
 
-/** Reasoning models accept a switch and a token budget, but no effort and no adaptive amount. */
+/**
+ * Reasoning models accept a switch and a token budget, but no effort, no adaptive amount and no other field of Anthropic's clients,
+ * such as `display`. `between_tools` is the least reasoning that some Claude models accept.
+ */
 function thinking(params: JsonObject, call: OperationCall): JsonObject {
   if (isObject(params.thinking)) {
-    const { type, budget_tokens: budget, ...others } = params.thinking;
-    if (type === 'adaptive') noteOnce(call.adapted, 'thinking');
+    const { type, budget_tokens: budget, token_budget: own = budget, ...others } = params.thinking;
+    const isKnown = type === 'enabled' || type === 'disabled';
+    if (!isKnown || Object.keys(others).length > 0) noteOnce(call.adapted, 'thinking');
     if (typeof params.reasoning_effort === 'string') noteOnce(call.dropped, 'reasoning_effort');
-    return { thinking: { type: type === 'disabled' ? type : 'enabled', ...given('token_budget', budget), ...others } };
+    const isOff = type === 'disabled' || type === 'between_tools';
+    return { thinking: { type: isOff ? 'disabled' : 'enabled', ...given('token_budget', own) } };
   }
   const effort = params.reasoning_effort;
   if (typeof effort !== 'string') return {};

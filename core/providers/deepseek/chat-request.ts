@@ -7,6 +7,12 @@ export function deepseekRequest(params: JsonObject, call: OperationCall): JsonOb
   return withJsonObject(withReasoning(params, call), call);
 }
 
+/** Types of Anthropic's clients that DeepSeek rejects. `between_tools` is the least reasoning that some Claude models accept. */
+const typesOfClaude: ReadonlyMap<unknown, string> = new Map([
+  ['adaptive', 'enabled'],
+  ['between_tools', 'disabled'],
+]);
+
 /**
  * `thinking` has the types `enabled` and `disabled` here and no budget. `reasoning_effort` starts at `low`; `none` is spelled as
  * `thinking: {type: 'disabled'}`.
@@ -21,7 +27,7 @@ function withReasoning(params: JsonObject, call: OperationCall): JsonObject {
 }
 
 function knownThinking(thinking: JsonObject, call: OperationCall): JsonObject {
-  const type = thinking.type === 'adaptive' ? 'enabled' : thinking.type;
+  const type = typesOfClaude.get(thinking.type) ?? thinking.type;
   if (type === thinking.type && Object.keys(thinking).length === 1) return thinking;
   noteOnce(call.adapted, 'thinking');
   return { type };

@@ -46,7 +46,8 @@ function askedByEffort(effort: unknown): Asked | null {
 }
 
 function askedByThinking(thinking: JsonObject): Asked {
-  if (thinking.type === 'disabled') return 'off';
+  // `between_tools` is the least reasoning that some Claude models accept.
+  if (thinking.type === 'disabled' || thinking.type === 'between_tools') return 'off';
   return typeof thinking.budget_tokens === 'number' ? { tokens: thinking.budget_tokens } : 'free';
 }
 

@@ -7,6 +7,8 @@ const chat = cohere.operations.chatComplete as Operation;
 
 it.each([
   ['adaptive thinking', { thinking: { type: 'adaptive' } }, { type: 'enabled' }, ['thinking'], []],
+  ['a display of reasoning', { thinking: { type: 'adaptive', display: 'omitted' } }, { type: 'enabled' }, ['thinking'], []],
+  ['thinking between tools', { thinking: { type: 'between_tools' } }, { type: 'disabled' }, ['thinking'], []],
   [
     'adaptive thinking with an effort',
     { thinking: { type: 'adaptive' }, reasoning_effort: 'low' },

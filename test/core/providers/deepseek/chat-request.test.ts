@@ -56,6 +56,7 @@ describe('reasoning of deepseek', () => {
     ['disabled thinking', { thinking: off }, { thinking: off }, []],
     ['a budget', { thinking: { type: 'enabled', budget_tokens: 2_048 } }, { thinking: { type: 'enabled' } }, ['thinking']],
     ['adaptive thinking', { thinking: { type: 'adaptive' } }, { thinking: { type: 'enabled' } }, ['thinking']],
+    ['thinking between tools', { thinking: { type: 'between_tools' } }, { thinking: off }, ['thinking']],
     [
       'thinking beside effort none',
       { thinking: { type: 'enabled' }, reasoning_effort: 'none' },

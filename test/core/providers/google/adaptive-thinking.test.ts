@@ -16,3 +16,12 @@ it('adaptive thinking: a token budget takes precedence over the effort', () => {
     thinkingConfig: { thinkingBudget: 2000, includeThoughts: true },
   });
 });
+
+it('thinking between tools: reasoning is off, as with disabled thinking', () => {
+  const configOf = (type: string): unknown => {
+    const params = { model: 'gemini-2.5-flash', thinking: { type } };
+    return thinkingConfig(params, callOf(params, {}, {}));
+  };
+  expect(configOf('between_tools')).toEqual({ thinkingConfig: { thinkingBudget: 0 } });
+  expect(configOf('disabled')).toEqual(configOf('between_tools'));
+});
