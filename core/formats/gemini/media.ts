@@ -7,6 +7,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   ...{ jpg: 'image/jpeg', jpeg: 'image/jpeg', png: 'image/png', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic' },
   ...{ mp4: 'video/mp4', mov: 'video/mov', webm: 'video/webm', mpeg: 'video/mpeg', avi: 'video/avi' },
   ...{ mp3: 'audio/mp3', wav: 'audio/wav', flac: 'audio/flac', ogg: 'audio/ogg', aac: 'audio/aac', m4a: 'audio/m4a' },
+  ...{ mpga: 'audio/mpeg', oga: 'audio/ogg', opus: 'audio/ogg' },
   ...{ pdf: 'application/pdf', txt: 'text/plain', md: 'text/md', csv: 'text/csv', html: 'text/html', json: 'application/json' },
 };
 
@@ -38,7 +39,21 @@ export function audioPart(part: JsonObject, path: string): JsonObject {
   const audio = isObject(part.input_audio) ? part.input_audio : {};
   if (typeof audio.data !== 'string') throw badParam(`${path}.input_audio.data`, 'base64 is expected');
   const format = textOrNull(audio.format) ?? 'wav';
-  return { inlineData: { mimeType: mediaTypes[format] ?? `audio/${format}`, data: audio.data } };
+  const known = mediaTypes[format];
+  return { inlineData: { mimeType: known?.startsWith('audio/') ? known : `audio/${format}`, data: audio.data } };
+}
+
+/**
+ * Returns the media type of a recording from what the client states, else from the file name. Clients derive `video/webm` from the
+ * name of a recording of a browser. Gemini finds no speech in such a file, without an error, unless it is called audio. A type that
+ * names its codecs is that of the recorder, and Gemini rejects the codecs.
+ */
+export function recordingTypeOf(stated: string | null, filename: string): string {
+  const [type, ...parameters] = (stated ?? '').split(';').map((part) => part.trim());
+  const codecs = parameters.filter((part) => part.startsWith('codecs='));
+  const plain = [type, ...parameters.filter((part) => !codecs.includes(part))].join(';');
+  const found = /^(?:audio|video)\//.test(plain) ? plain : (typeOf(filename) ?? 'audio/wav');
+  return found === 'video/webm' && codecs.length === 0 ? 'audio/webm' : found;
 }
 
 /** Returns inline data of a reply as a data URL (RFC 2397). */

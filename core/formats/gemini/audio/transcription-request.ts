@@ -3,7 +3,7 @@ import { filesOf } from '../../../contract/values/bodies/form.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../bad-param.ts';
 import { noteOnce } from '../../note-once.ts';
-import { typeOf } from '../media.ts';
+import { recordingTypeOf } from '../media.ts';
 
 export type Task = 'transcribe' | 'translate';
 
@@ -102,7 +102,6 @@ function audioOf(call: OperationCall): JsonObject {
   const [file] = filesOf(call.form ?? [], 'file');
   if (!file) throw badParam('file', 'the audio is expected as a file of the form');
   const { contentType, filename, body } = file;
-  const stated = contentType && /^(audio|video)\//.test(contentType) ? contentType : null;
   const data = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
-  return { inlineData: { mimeType: stated ?? typeOf(filename ?? '') ?? 'audio/wav', data } };
+  return { inlineData: { mimeType: recordingTypeOf(contentType, filename ?? ''), data } };
 }
