@@ -71,8 +71,12 @@ export function publicRates(provider: string, model: string, inputTokens: number
   const { id, names } = priceNamesOf(provider, model);
   const unlisted = unlistedRates(id, model);
   if (unlisted) return unlisted;
-  for (const name of [...names, ...names.map(withoutVersion)]) {
-    const found = listedPrices(id, name, at);
+  return listedRates(id, names, inputTokens, at) ?? listedRates(id, names.map(withoutVersion), inputTokens, at);
+}
+
+function listedRates(providerId: string, names: readonly string[], inputTokens: number, at: Date): Rates | null {
+  for (const name of names) {
+    const found = listedPrices(providerId, name, at);
     if (found) return ratesAt(found, name, inputTokens);
   }
   return null;

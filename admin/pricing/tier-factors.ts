@@ -13,8 +13,10 @@ export function pricedTiers(provider: string, model: string): string[] {
  * have no price per token: `scale` of OpenAI, `priority` of Anthropic, `reserved` of Bedrock.
  */
 export function tierFactor(provider: string, model: string, tier: string | null): number {
+  // Most records state no tier or this one, and are not compared with each line.
+  if (tier === null || tier === 'default') return 1;
   const factors = factorsOf(provider, model);
-  return tier !== null && Object.hasOwn(factors, tier) ? (factors[tier] ?? 1) : 1;
+  return Object.hasOwn(factors, tier) ? (factors[tier] ?? 1) : 1;
 }
 
 /** Returns rates with other prices of tokens. Those of searches and requests stay: they are the same in all tiers. */

@@ -33,8 +33,11 @@ const ofOpenAi: readonly Row[] = [
   [/^tts-1(?:-\d+)?$/, perCharacter(15)],
 ];
 
+/** How all of these names begin: most records have others and are not compared with each line. */
+const beginnings = /^(?:ft:|davinci-|babbage-|tts-1)/;
+
 /** Returns public rates that the list lacks, by the provider's id there. Null without one. */
 export function unlistedRates(providerId: string, model: string): Rates | null {
-  const found = providerId === 'openai' ? ofOpenAi.find(([pattern]) => pattern.test(model)) : undefined;
+  const found = providerId === 'openai' && beginnings.test(model) ? ofOpenAi.find(([pattern]) => pattern.test(model)) : undefined;
   return found ? { ...found[1], perRequest: 0 } : null;
 }
