@@ -1,5 +1,6 @@
 import type { ArrivingBody, BodyIntake } from '../contract/values/bodies/body-intake.ts';
 import { bodyTooLarge } from '../contract/values/bodies/body-too-large.ts';
+import { ChunkList } from '../contract/values/bodies/chunk-list.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http/http.ts';
 import { BodyCollector } from './body-collector.ts';
@@ -35,8 +36,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
   onComplete: (() => void) | null = null;
   private readonly source: BodySource;
   private readonly intake: BodyIntake;
-  private held: Uint8Array[] = [];
-  private heldBytes = 0;
+  private readonly held = new ChunkList();
   /** The part of the held bytes that `intake` counts. */
   private unreadBytes = 0;
   /** True while the reader has paused. */
@@ -119,12 +119,11 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     }
     if (chunk.byteLength > 0) {
       if (this.consumer === null && !isSmall && !this.mayStore(chunk.byteLength)) return;
-      this.held.push(copyOf(chunk));
-      this.heldBytes += chunk.byteLength;
+      this.held.push(new Uint8Array(chunk), true);
     }
     if (this.consumer?.begun) this.pump();
     // Pause again on every chunk: after a short write of the reply the addon resumes reading although it was paused.
-    if (!this.complete && (this.heldBytes > heldBytesMax || this.consumer?.waiting)) this.pause();
+    if (!this.complete && (this.held.bytes > heldBytesMax || this.consumer?.waiting)) this.pause();
   }
 
   /**
@@ -231,9 +230,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     const pipe = this.consumer;
     if (pipe === null) return;
     while (this.held.length > 0 && !pipe.waiting && !pipe.over) {
-      const chunk = this.held.shift() as Uint8Array;
-      this.heldBytes -= chunk.length;
-      pipe.data(chunk);
+      pipe.data(this.held.shift() as Uint8Array);
     }
     if (pipe.over || pipe.waiting) return;
     if (this.complete) pipe.end();
@@ -250,12 +247,9 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     return error;
   }
 
-  private takeHeld(): Uint8Array[] {
-    const held = this.held;
-    this.held = [];
-    this.heldBytes = 0;
+  private takeHeld(): readonly Uint8Array[] {
     this.releaseUnread();
-    return held;
+    return this.held.take();
   }
 
   /** Counts bytes that arrive before a reader. Fails the body and returns false if there is no memory for them. */
@@ -336,10 +330,4 @@ class Pipe {
   stop(): void {
     this.over = true;
   }
-}
-
-function copyOf(chunk: ArrayBuffer): Uint8Array {
-  const copy = Buffer.allocUnsafe(chunk.byteLength);
-  copy.set(new Uint8Array(chunk));
-  return copy;
 }

@@ -29,15 +29,18 @@ export class WriteQueue {
   take(bytes: number): void {
     this.bytes -= bytes;
     let left = bytes;
+    let whole = 0;
     while (left > 0) {
-      const first = this.chunks[0] as Uint8Array;
+      const first = this.chunks[whole] as Uint8Array;
       if (first.length > left) {
-        this.chunks[0] = first.subarray(left);
-        return;
+        this.chunks[whole] = first.subarray(left);
+        break;
       }
       left -= first.length;
-      this.chunks.shift();
+      whole++;
     }
+    // To remove the first element of a long array takes linear time.
+    if (whole > 0) this.chunks.splice(0, whole);
   }
 
   clear(): void {

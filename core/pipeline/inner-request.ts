@@ -1,3 +1,4 @@
+import { ChunkList } from '../contract/values/bodies/chunk-list.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
 import { isEventStream } from '../contract/values/text/event-text.ts';
@@ -65,7 +66,7 @@ export class InnerSink implements ReplySink {
   started = false;
   finished = false;
   readonly #options: InnerSinkOptions;
-  readonly #chunks: Uint8Array[] = [];
+  readonly #chunks = new ChunkList();
   #status = 0;
   #headers: HeaderList = [];
   #isStreamed = false;
@@ -144,6 +145,6 @@ export class InnerSink implements ReplySink {
   #finish(status: number): void {
     if (this.finished) return;
     this.finished = true;
-    this.#options.done({ status, headers: this.#headers, body: Buffer.concat(this.#chunks) });
+    this.#options.done({ status, headers: this.#headers, body: this.#chunks.concat() });
   }
 }

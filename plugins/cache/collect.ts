@@ -4,6 +4,7 @@ import type { Slot } from '../../core/contract/plugin/plugin.ts';
 import type { SavedCall } from '../../core/contract/plugin/record/record.ts';
 import { recordedUsage } from '../../core/contract/plugin/record/recorded-usage.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
+import { ChunkList } from '../../core/contract/values/bodies/chunk-list.ts';
 import { findHeader } from '../../core/contract/values/http/http.ts';
 import { storableText } from '../../core/contract/values/json/storable-json.ts';
 import { formOfReply } from './forms/convert.ts';
@@ -16,8 +17,7 @@ export interface Collecting {
   readonly semantic: SemanticRequest | null;
   contentType: string | null;
   contentEncoding: string | null;
-  chunks: Uint8Array[];
-  bytes: number;
+  readonly chunks: ChunkList;
 }
 
 const defaultMaxAgeSeconds = 604_800;
@@ -32,7 +32,7 @@ export function collectReply(
 ): void {
   slot.set(ctx, {
     ...{ end, semantic, maxAgeSeconds: maxAgeSeconds ?? askedMaxAge(ctx) },
-    ...{ contentType: null, contentEncoding: null, chunks: [], bytes: 0 },
+    ...{ contentType: null, contentEncoding: null, chunks: new ChunkList() },
   });
 }
 
@@ -54,22 +54,23 @@ export function collectingHooks(slot: Slot<Collecting>): CoreHooks {
     onChunk(ctx, chunk) {
       const collecting = slot.get(ctx);
       if (!collecting?.contentType) return chunk;
-      collecting.bytes += chunk.length;
-      if (collecting.bytes > cachedBytesMax) {
+      collecting.chunks.push(chunk);
+      if (collecting.chunks.bytes > cachedBytesMax) {
         collecting.contentType = null;
-        collecting.chunks = [];
+        collecting.chunks.take();
         // The reply is too large to store: requests that wait for it would wait for nothing.
         collecting.end('failed');
-      } else collecting.chunks.push(chunk);
+      }
       return chunk;
     },
     onEnd(ctx, outcome) {
       const collecting = slot.get(ctx);
       if (!collecting) return;
-      const { contentType, contentEncoding, chunks, bytes, maxAgeSeconds, semantic } = collecting;
+      const { contentType, contentEncoding, chunks, maxAgeSeconds, semantic } = collecting;
       if (outcome.kind === 'aborted') return collecting.end('aborted');
-      if (!contentType || outcome.kind !== 'success' || outcome.status !== 200 || bytes === 0) return collecting.end('failed');
-      const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+      if (!contentType || outcome.kind !== 'success' || outcome.status !== 200 || chunks.bytes === 0)
+        return collecting.end('failed');
+      const body = chunks.concat();
       const { targetPath, provider } = ctx;
       const call = callOf(ctx);
       const stored = {

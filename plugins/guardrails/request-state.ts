@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { AttemptResponse, Reply, Slot } from '../../core/contract/plugin/plugin.ts';
+import type { ChunkList } from '../../core/contract/values/bodies/chunk-list.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { isPromise } from '../../core/contract/values/maybe.ts';
 import type { Clock } from '../../core/contract/values/time/clock.ts';
@@ -52,7 +53,7 @@ export interface State {
 
 /** A stream that is sent as it arrives and checked at its end. */
 export interface Observed {
-  readonly chunks: Uint8Array[];
+  readonly chunks: ChunkList;
   bytes: number;
   readonly headers: AttemptResponse['headers'];
   readonly output: readonly Guardrail[];

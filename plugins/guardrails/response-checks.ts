@@ -3,6 +3,7 @@ import type { CoreServices, ProviderErrorReply } from '../../core/contract/plugi
 import { hooksFailed } from '../../core/contract/plugin/guardrails/hooks-failed.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Verdict } from '../../core/contract/plugin/plugin.ts';
+import { ChunkList } from '../../core/contract/values/bodies/chunk-list.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
@@ -71,7 +72,13 @@ export class ResponseChecks {
     if (response.body === null && isChecked(response.status) && output.length > 0) {
       const observed = output.filter(({ stream }) => stream !== 'window');
       if (observed.length > 0) {
-        state.observed = { chunks: [], bytes: 0, headers: response.headers, output: observed, targetPath: target.path };
+        state.observed = {
+          chunks: new ChunkList(),
+          bytes: 0,
+          headers: response.headers,
+          output: observed,
+          targetPath: target.path,
+        };
       }
       ctx.streamFilter = this.#openWindow(ctx, state, output, target);
     }
@@ -189,7 +196,7 @@ function forErrors(guardrail: Guardrail): Guardrail[] {
 }
 
 function readObserved(ctx: RequestContext, { headers, chunks }: NonNullable<State['observed']>): Maybe<ReadBody> {
-  return readBody(ctx, { status: 200, headers, body: Buffer.concat(chunks), json: null });
+  return readBody(ctx, { status: 200, headers, body: chunks.concat(), json: null });
 }
 
 function lastEventOf({ endpoint }: RequestContext, results: readonly GuardrailResult[]): string {

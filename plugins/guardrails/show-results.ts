@@ -72,7 +72,7 @@ export function onChunk(state: State, chunk: Uint8Array): Uint8Array {
 function observe(observed: Observed, chunk: Uint8Array): void {
   observed.bytes += chunk.length;
   if (observed.bytes <= observedBytesMax) observed.chunks.push(chunk);
-  else observed.chunks.length = 0;
+  else observed.chunks.take();
 }
 
 /** Clients of the strict format receive no events of the gateway. */

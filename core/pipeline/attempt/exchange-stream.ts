@@ -1,4 +1,5 @@
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
+import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import type { BodyConsumer, HeaderList, RequestBody } from '../../contract/values/http/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 
@@ -75,9 +76,9 @@ export function bodyOf(source: AsyncIterable<Uint8Array>, length: number): Reque
   return {
     length,
     async bytes() {
-      const chunks: Uint8Array[] = [];
+      const chunks = new ChunkList();
       for await (const chunk of source) chunks.push(chunk);
-      return Buffer.concat(chunks);
+      return chunks.concat();
     },
     pipe(to) {
       let wake: (() => void) | null = null;
@@ -125,8 +126,7 @@ const heldBytesMax = 1024 * 1024;
 /** A queue of chunks between a producer and an iterator. Requests a pause beyond 1 MiB. */
 class ChunkQueue implements AsyncIterable<Uint8Array> {
   readonly #resume: () => void;
-  #chunks: Uint8Array[] = [];
-  #bytes = 0;
+  readonly #chunks = new ChunkList();
   #isPaused = false;
   /** True while `whole` waits for the end. It has a limit of its own. */
   #isWhole = false;
@@ -141,9 +141,8 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
   push(chunk: Uint8Array): boolean {
     if (this.#end) return true;
     this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
     this.#wake?.();
-    if (this.#bytes <= heldBytesMax || this.#isWhole) return true;
+    if (this.#chunks.bytes <= heldBytesMax || this.#isWhole) return true;
     this.#isPaused = true;
     return false;
   }
@@ -157,9 +156,9 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
   /** Returns all chunks together: at once if the end is here. Null if they have more than `bytesMax` bytes. */
   whole(bytesMax: number): Maybe<Uint8Array | null> {
     const read = (): Uint8Array | null | undefined => {
-      if (this.#bytes > bytesMax) return null;
+      if (this.#chunks.bytes > bytesMax) return null;
       if (this.#end?.error) throw this.#end.error;
-      if (this.#end) return this.#chunks.length === 1 ? (this.#chunks[0] as Uint8Array) : Buffer.concat(this.#chunks);
+      if (this.#end) return this.#chunks.concat();
       return undefined;
     };
     const bytes = read();
@@ -182,8 +181,7 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
     for (;;) {
       const chunk = this.#chunks.shift();
       if (chunk) {
-        this.#bytes -= chunk.length;
-        if (this.#isPaused && this.#bytes < heldBytesMax / 2) {
+        if (this.#isPaused && this.#chunks.bytes < heldBytesMax / 2) {
           this.#isPaused = false;
           this.#resume();
         }

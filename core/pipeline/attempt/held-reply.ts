@@ -1,3 +1,4 @@
+import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 
 /** Maximum size of a plain reply that is read before it is sent. */
@@ -7,7 +8,7 @@ const errorBytesMax = 1024 * 1024;
 
 /** A reply that is read whole before any of it is sent. */
 export class HeldReply {
-  #chunks: Uint8Array[] = [];
+  readonly #chunks = new ChunkList();
   #size = 0;
 
   /**
@@ -28,7 +29,11 @@ export class HeldReply {
 
   /** Returns the bytes so far. Releases the chunks, so that a large reply is not held twice while it is sent. */
   get body(): Uint8Array {
-    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
-    return this.#chunks[0] as Uint8Array;
+    const body = this.#chunks.concat();
+    if (this.#chunks.length > 1) {
+      this.#chunks.take();
+      this.#chunks.push(body);
+    }
+    return body;
   }
 }

@@ -1,6 +1,7 @@
 import { callerHeaderList, ownStoreOrigin } from '../../contract/provider/own-store.ts';
 import type { Caller, OutgoingCall, StepRequest, StepResponse, StepServices } from '../../contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
+import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
@@ -116,15 +117,13 @@ function noSuchFile(id: string): GatewayError {
 
 /** Reads a whole body of at most 64 MiB. */
 export async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const chunks = new ChunkList();
   for await (const chunk of body) {
-    size += chunk.length;
-    if (size > replyBytesMax)
-      throw new GatewayError('upstream_invalid', { message: `The reply is larger than ${replyBytesMax} bytes` });
     chunks.push(chunk);
+    if (chunks.bytes > replyBytesMax)
+      throw new GatewayError('upstream_invalid', { message: `The reply is larger than ${replyBytesMax} bytes` });
   }
-  return Buffer.concat(chunks);
+  return chunks.concat();
 }
 
 async function jsonOf(resolved: ResolvedTarget, body: AsyncIterable<Uint8Array>): Promise<JsonObject> {

@@ -1,4 +1,5 @@
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
+import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 
@@ -18,23 +19,21 @@ export function readWholeReply(
   tooLarge: () => GatewayError,
 ): Promise<WholeReply> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
+    const chunks = new ChunkList();
     let head: { status: number; headers: HeaderList } = { status: 0, headers: [] };
-    let size = 0;
     const exchange = sender.send(call, {
       onHead(status, headers) {
         head = { status, headers };
       },
       onData(chunk) {
         chunks.push(chunk);
-        size += chunk.length;
-        if (size > bytesMax) {
+        if (chunks.bytes > bytesMax) {
           exchange.abort();
           reject(tooLarge());
         }
         return true;
       },
-      onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
+      onEnd: () => resolve({ ...head, body: chunks.concat() }),
       onError: reject,
     });
   });

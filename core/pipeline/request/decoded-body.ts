@@ -1,4 +1,5 @@
 import { bodyTooLarge } from '../../contract/values/bodies/body-too-large.ts';
+import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import { codings, contentDecoder } from '../../contract/values/bodies/content-decoder.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { BodyConsumer, BodyControl, HeaderList, InboundRequest, RequestBody } from '../../contract/values/http/http.ts';
@@ -37,7 +38,7 @@ class DecodedBody implements RequestBody {
 
   bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      const chunks: Uint8Array[] = [];
+      const chunks = new ChunkList();
       const control = this.pipe(
         {
           onData(chunk) {
@@ -51,7 +52,7 @@ class DecodedBody implements RequestBody {
             chunks.push(chunk);
             return true;
           },
-          onEnd: () => resolve(Buffer.concat(chunks)),
+          onEnd: () => resolve(chunks.concat()),
           onError: reject,
         },
         maxBytes,

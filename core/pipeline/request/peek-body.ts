@@ -1,3 +1,4 @@
+import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import type { BodyControl, RequestBody } from '../../contract/values/http/http.ts';
 
 /** The first bytes of a body, and the body from its beginning, to be read once. */
@@ -20,8 +21,7 @@ export function peekBody(
   onGrow: (bytes: number) => void,
 ): Promise<PeekedBody> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
+    const chunks = new ChunkList();
     let ended = false;
     let failure: Error | null = null;
     let peeked = false;
@@ -37,8 +37,7 @@ export function peekBody(
             return false;
           }
           chunks.push(chunk);
-          size += chunk.length;
-          if (size < headBytes) return true;
+          if (chunks.bytes < headBytes) return true;
           peek();
           return false;
         },
@@ -59,7 +58,7 @@ export function peekBody(
     function peek(): void {
       if (peeked) return;
       peeked = true;
-      const head = Buffer.concat(chunks);
+      const head = chunks.concat();
       resolve({ head, isWhole: ended, from: (changed) => rest(changed, changed.length - head.length) });
     }
 

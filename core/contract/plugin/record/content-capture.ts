@@ -1,28 +1,34 @@
+import { ChunkList } from '../../values/bodies/chunk-list.ts';
 import type { HeaderList } from '../../values/http/http.ts';
 import type { JsonObject } from '../../values/json/json.ts';
 
-/** Headers and body of a reply or a response, for logs. Keeps references to the bytes and copies none. */
+/** Headers and body of a reply or a response, for logs. Keeps references to the bytes and copies only chunks of a few bytes. */
 export class CapturedBytes {
   /** Empty until the reply has begun. */
   headers: HeaderList = [];
-  readonly chunks: Uint8Array[] = [];
-  /** Bytes of `chunks`. */
-  bytes = 0;
   /** True if the body was longer than the limit. */
   isCut = false;
   readonly bytesMax: number;
+  readonly #chunks = new ChunkList();
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
+  }
+
+  get chunks(): readonly Uint8Array[] {
+    return this.#chunks.all();
+  }
+
+  /** Bytes of `chunks`. */
+  get bytes(): number {
+    return this.#chunks.bytes;
   }
 
   add(chunk: Uint8Array): void {
     const room = this.bytesMax - this.bytes;
     if (chunk.length > room) this.isCut = true;
     if (room <= 0) return;
-    const part = chunk.length > room ? chunk.subarray(0, room) : chunk;
-    this.chunks.push(part);
-    this.bytes += part.length;
+    this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ChunkList } from '../bodies/chunk-list.ts';
 import { GatewayError } from '../errors/errors.ts';
 import { Utf8Stream } from './utf8-stream.ts';
 
@@ -18,7 +19,7 @@ export class EventFrames {
   /** The decoded part of the unfinished frame, joined when it is complete. */
   #parts: string[] = [];
   /** The bytes of a long frame that follow `#parts`, not decoded. */
-  #bytes: Uint8Array[] = [];
+  readonly #bytes = new ChunkList();
   /** Length of the unfinished frame: the decoded part in characters, the rest in bytes. */
   #length = 0;
   #longest = ordinaryLength;
@@ -85,8 +86,7 @@ export class EventFrames {
   }
 
   #decodeHeld(): void {
-    for (const bytes of this.#bytes) this.#parts.push(this.#text.push(bytes));
-    this.#bytes = [];
+    for (const bytes of this.#bytes.take()) this.#parts.push(this.#text.push(bytes));
   }
 
   #take(): string {
