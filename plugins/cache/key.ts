@@ -103,7 +103,8 @@ function destination(ctx: RequestContext, path: string | null, forwarded: readon
     // Headers that adapters read or pass on change replies too.
     valuesOf(ctx, readByAdapters),
     valuesOf(ctx, forwarded),
-    valuesOf(ctx, target?.forwardHeaders ?? []),
+    // A list of the request replaces that of the target, also if the request has none of its headers.
+    target?.forwardHeaders ? valuesOf(ctx, target.forwardHeaders) : null,
     valuesOf(ctx, read.headers),
     Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
       name,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { findHeader } from '../../../core/contract/values/http/http.ts';
 import { realClock } from '../../../core/contract/values/time/clock.ts';
 import { realTimers } from '../../../core/contract/values/time/timers.ts';
 import { forwardedHeaders } from '../../../core/providers/index.ts';
@@ -93,4 +94,14 @@ it('cache keys: a reply that an earlier version of a saved guardrail has let pas
   save(2, 'hello');
   const denied = await send();
   expect([denied.status, denied.header('x-svc-cache-status')]).toEqual([446, 'MISS']);
+});
+
+it.each(['', 'x-absent'])('cache keys: the request may forward other headers (%j) than its config', async (list) => {
+  const gateway = createHarness();
+  const config = JSON.stringify({ provider: '@one', forward_headers: ['x-tenant'], cache: simple });
+  const headers = { 'x-svc-config': config, 'x-svc-request-timeout': '60000', 'x-tenant': 'a' };
+  await gateway.send({ headers, body: base });
+  const reply = await gateway.send({ headers: { ...headers, 'x-svc-forward-headers': list }, body: base });
+  expect(reply.header('x-svc-cache-status')).toBe('MISS');
+  expect(gateway.calls.map((call) => findHeader([...call.headers], 'x-tenant'))).toEqual(['a', undefined]);
 });
