@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
@@ -41,8 +41,9 @@ export function createCacheDigest({ forwardedHeaders }: Forwarding): CacheDigest
   };
 }
 
+/** Two calls of `hash` take less time than one `Hash` object, which the garbage collector must also finalize. */
 function digestOf(place: string, body: string | Uint8Array): string {
-  return createHash('sha256').update(place).update(body).digest('base64url');
+  return hash('sha256', place + hash('sha256', body, 'base64url'), 'base64url');
 }
 
 /** Larger bodies are not written a second time to compare them: their streams and plain replies have entries of their own. */
@@ -74,11 +75,8 @@ export function partitionDigest(
   rest: readonly unknown[],
   { forwardedHeaders }: Forwarding,
 ): string {
-  return createHash('sha256')
-    .update('semantic ')
-    .update(destination(ctx, path, forwardedHeaders))
-    .update(JSON.stringify(rest, sortedKeys))
-    .digest('base64url');
+  const place = destination(ctx, path, forwardedHeaders);
+  return hash('sha256', `semantic ${place}${JSON.stringify(rest, sortedKeys)}`, 'base64url');
 }
 
 function sortedKeys(_key: string, value: unknown): unknown {
@@ -101,15 +99,12 @@ function destination(ctx: RequestContext, path: string | null, forwarded: readon
     target?.settings ?? null,
     target?.strict ?? null,
     // Headers that adapters read or pass on change replies too.
-    valuesOf(ctx, readByAdapters),
-    valuesOf(ctx, forwarded),
+    sentValues(ctx, readByAdapters),
+    sentValues(ctx, forwarded),
     // A list of the request replaces that of the target, also if the request has none of its headers.
-    target?.forwardHeaders ? valuesOf(ctx, target.forwardHeaders) : null,
-    valuesOf(ctx, read.headers),
-    Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
-      name,
-      createHash('sha256').update(secret.reveal()).digest('base64'),
-    ]),
+    target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
+    sentValues(ctx, read.headers),
+    Object.entries(target?.credentials ?? {}).map(([name, secret]) => [name, hash('sha256', secret.reveal(), 'base64')]),
     ...(namespace === undefined ? [sortedMetadata(ctx)] : [namespace, metadataOf(ctx, read.metadata)]),
   ]);
 }
@@ -126,8 +121,14 @@ function namespaceOf({ gatewayHeaders, headerPrefix }: RequestContext): string |
   throw new GatewayError('bad_request', { message, param });
 }
 
-function valuesOf({ request }: RequestContext, names: readonly string[]): [string, string | null][] {
-  return names.map((name) => [name, request.header(name) ?? null]);
+/** Returns the headers of these names that the request has, each with its value. */
+function sentValues({ request }: RequestContext, names: readonly string[]): [string, string][] {
+  const sent: [string, string][] = [];
+  for (const name of names) {
+    const value = request.header(name);
+    if (value !== undefined) sent.push([name, value]);
+  }
+  return sent;
 }
 
 /** Returns the parts of a pass-through request that decide about the reply: its destination and every header that is sent. */
