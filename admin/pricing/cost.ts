@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectsIn } from '../../core/contract/values
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { statedCount } from '../../core/contract/values/models/usage.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
-import { nanoPerMicro, roundedNano } from './nano-usd.ts';
+import { costMax, nanoPerMicro, roundedNano } from './nano-usd.ts';
 import { batchFactor } from './rates.ts';
 import type { PricingAdjustments } from './schema.ts';
 import type { Rates, TokenUnit } from './units.ts';
@@ -101,9 +101,6 @@ function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
     image_output_tokens: media.imageOutputTokens,
   };
 }
-
-/** In nano-USD: a million US dollars. Amounts and prices come from outside. The sum of nine such costs is still exact. */
-const costMax = 1e15;
 
 const noMedia: MediaRecord = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
 

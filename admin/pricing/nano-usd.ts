@@ -31,3 +31,6 @@ export function roundedNano(amount: number): number {
   if (Math.abs(rest - 0.5) > amount * 1e-14) return Math.round(amount);
   return Math.round(Number(amount.toPrecision(15)));
 }
+
+/** In nano-USD: a million US dollars. Amounts and prices come from outside. The sum of nine such costs is still exact. */
+export const costMax = 1e15;

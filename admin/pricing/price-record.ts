@@ -1,11 +1,13 @@
 import { type DiscardedCall, isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { totalTokens } from '../../core/contract/values/models/usage.ts';
 import { costOf } from './cost.ts';
+import { costMax, roundedNano } from './nano-usd.ts';
 import { partsByModel } from './parts-by-model.ts';
 import { countsWithout, partsOfSession } from './parts-of-session.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
+import { statedNanoUsd } from './stated-cost.ts';
 import { geoFactor, ratesTimes, tierFactor } from './tier-factors.ts';
 import type { Rates } from './units.ts';
 
@@ -19,8 +21,10 @@ export interface IntegrationPricing {
   readonly skipsProvisioned?: boolean;
 }
 
-/** `model`: saved with the integration's model; `public`: from the public list; `unknown`: no price. */
-export type PriceSource = 'model' | 'public' | 'unknown';
+/**
+ * `model`: saved with the integration's model; `provider`: the cost that the provider states; `public`: from the public list; `unknown`: no price.
+ */
+export type PriceSource = 'model' | 'provider' | 'public' | 'unknown';
 
 export interface RecordPrice {
   /** Whole nano-USD. Null if the price is unknown. */
@@ -36,6 +40,8 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
   if (provider === null || model === null) return { costNanoUsd: null, source: null };
   if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costNanoUsd: 0, source: null };
   const at = new Date(record.createdAt);
+  const stated = statedPrice(record, own, model, at);
+  if (stated !== null) return { costNanoUsd: stated, source: 'provider' };
   const ofSession = partsOfSession(record);
   const parts = partsByModel(ofSession.own);
   const { costNanoUsd, source } = priceOf(parts.own, { provider, model, at }, own);
@@ -46,6 +52,14 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
     return price ?? (part.isExtra ? 0 : (priceOf(part.record, { provider, model, at }, own).costNanoUsd ?? 0));
   });
   return { costNanoUsd: further.reduce((sum, price) => sum + price, costNanoUsd), source };
+}
+
+/** Returns the cost that the provider states for a call without a saved price, times the multiplier of all prices. Sums of calls have none. */
+function statedPrice(record: RequestRecord, own: IntegrationPricing | null, model: string, at: Date): number | null {
+  if (record.session || record.batch?.part === 'result' || (own && savedPricing(own, model, at))) return null;
+  const stated = statedNanoUsd(record);
+  const factor = (own && priceAt(own.adjustments, at))?.multiplier.default ?? 1;
+  return stated === null ? null : Math.min(roundedNano(stated * factor), costMax);
 }
 
 /**

@@ -45,6 +45,7 @@ const metrics = v.strictObject({
   usage_source: v.nullable(v.picklist(['provider', 'estimate'])),
   cost_currency: v.literal('USD'),
   cost_unit: v.literal('cent'),
+  /** `model`: saved. `provider`: the provider stated the cost. `public`: from the public list. `unknown`. Null: nothing was priced. */
   price_source: nullableText,
   request_url: v.string(),
   request_method: v.string(),
