@@ -1,4 +1,5 @@
 import type { Operation } from '../../contract/provider/provider.ts';
+import { refuseError } from '../../formats/openai/provider-error.ts';
 import { chatReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
@@ -9,7 +10,7 @@ import { usageOfReply } from './usage.ts';
 export const chatComplete: Operation = {
   path: () => '/v2/chat',
   toProvider: chatRequest,
-  fromProvider: chatReply,
+  fromProvider: (reply, call) => chatReply(refuseError('cohere', reply, 'message'), call),
   translateStream: chatStream,
   usage: usageOfReply,
   streamReader: chatStreamReader,

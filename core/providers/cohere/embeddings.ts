@@ -6,6 +6,7 @@ import { neverStreams } from '../../formats/never-streams.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { type EmbeddingInput, embeddingInputs, inlineImage } from '../../formats/openai/embedding-inputs.ts';
 import { embeddingList } from '../../formats/openai/embedding-list.ts';
+import { refuseError } from '../../formats/openai/provider-error.ts';
 import { usageOf } from './usage.ts';
 
 /**
@@ -15,7 +16,7 @@ import { usageOf } from './usage.ts';
 export const embed: Operation = {
   path: () => '/v2/embed',
   toProvider: embedRequest,
-  fromProvider: embedReply,
+  fromProvider: (reply, call) => embedReply(refuseError('cohere', reply, 'embeddings'), call),
   usage: embedUsage,
   streamReader: neverStreams,
 };

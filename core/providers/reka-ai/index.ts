@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { providerError } from '../../formats/openai/provider-error.ts';
+import { providerError, refuseError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { chatReply, chatStream, chatStreamReader, usageOf } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
@@ -15,7 +15,7 @@ export const rekaAi: ProviderAdapter = {
     chatComplete: {
       path: () => '/v1/chat',
       toProvider: chatRequest,
-      fromProvider: chatReply,
+      fromProvider: (reply, call) => chatReply(refuseError('reka-ai', reply, 'responses'), call),
       translateStream: chatStream,
       usage: usageOf,
       streamReader: chatStreamReader,

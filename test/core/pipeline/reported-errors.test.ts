@@ -34,6 +34,18 @@ const cases: [string, string, string, Script, number, JsonObject][] = [
     529,
     { message: 'anthropic error: Overloaded', type: 'overloaded_error', param: null, code: null },
   ]),
+  ...(['cohere', 'reka-ai'] as const).map((type): (typeof cases)[number] => [
+    ...(['an accepted reply', type, '/v1/chat/completions'] as const),
+    replyWith(200, { error: refusal }, ['content-type', 'application/json', 'x-request-id', 'req_1']),
+    429,
+    { message: `${type} error: slow down` },
+  ]),
+  [
+    ...(['an accepted reply', 'cohere', '/v1/embeddings'] as const),
+    replyWith(200, { error: refusal }, ['content-type', 'application/json', 'x-request-id', 'req_1']),
+    429,
+    { message: 'cohere error: slow down' },
+  ],
   ...['/v1/messages', '/v1/chat/completions'].map((path): (typeof cases)[number] => [
     ...(['an accepted reply', 'google', path] as const),
     replyWith(200, { error: exhausted }, ['content-type', 'application/json', 'x-request-id', 'req_1']),
