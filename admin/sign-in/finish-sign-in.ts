@@ -23,6 +23,7 @@ import { addMember, type Making } from '../resources/workspace-users/memberships
 import { workspaces } from '../resources/workspaces/entity.ts';
 import type { SealContext } from '../secrets/vault.ts';
 import { applyGroups, matchingRules, roleByGroups } from './apply-groups.ts';
+import { linkedBefore, requireSameEmail, withAddresses } from './changed-emails.ts';
 import { isInVerifiedDomain } from './find-connections.ts';
 import { auditRefusals, SignInRefusal } from './refusal.ts';
 
@@ -32,8 +33,10 @@ export interface VerifiedIdentity {
   readonly connectionId: string;
   readonly type: ConnectionType;
   readonly issuer: string;
-  /** An id that the provider never reassigns: `sub`, or a persistent `NameID`. */
+  /** `sub` or the `NameID`: an id that the provider never reassigns, except an e-mail. */
   readonly subject: string;
+  /** True: the subject is the e-mail, which the provider changes with the user's name and may give to another person. */
+  readonly subjectIsEmail: boolean;
   readonly email: string | null;
   readonly emailVerified: boolean;
   /** Null: the provider states that it has groups of the user, but does not send them. */
@@ -118,14 +121,20 @@ async function accountOf(
   const find = () => change.tx.findOne(externalIdentities, { organisationId, type, issuer, subject });
   const row = (await find()) ?? (await oneAtATime(change.tx, identity).then(find));
   if (row) {
-    const user = await change.tx.findOne(users, { id: row.userId, organisationId });
-    if (user) return { row, user };
-    throw isDeactivated();
+    const user = await change.tx.findOne(users, { id: row.userId, organisationId }, withAddresses);
+    if (!user) throw isDeactivated();
+    requireSameEmail(user, identity);
+    return { row, user };
   }
   const email = await usableEmail(change.tx, identity);
-  const existing = await change.tx.findOne(users, { organisationId, email }, withDeactivated);
+  const existing = await change.tx.findOne(users, { organisationId, email }, { ...withDeactivated, ...withAddresses });
   if (existing?.deactivatedAt) throw isDeactivated();
-  if (existing) await requireUnlinked(change.tx, existing, identity);
+  const renamed = existing && (await linkedBefore(change.tx, existing, identity));
+  if (existing && renamed) {
+    renamed.subject = subject;
+    existing.emailVerifiedAt ??= new Date(making.now);
+    return { row: renamed, user: existing };
+  }
   const user = existing ?? (await provision(change, connection, identity, email, making));
   user.emailVerifiedAt ??= new Date(making.now);
   const linked = change.tx.create(externalIdentities, {
@@ -163,15 +172,6 @@ async function usableEmail(em: EntityManager, identity: VerifiedIdentity): Promi
     throw new SignInRefusal('domain_unverified', 'The domain of this e-mail is not a verified domain of the organisation');
   }
   return email;
-}
-
-/** An e-mail that another account of the same provider already uses may have been given to another person. */
-async function requireUnlinked(em: EntityManager, user: User, { type, issuer, organisationId }: VerifiedIdentity): Promise<void> {
-  if ((await em.count(externalIdentities, { organisationId, userId: user.id, type, issuer })) === 0) return;
-  throw new SignInRefusal(
-    'identity_conflict',
-    'The user with this e-mail is linked to another account of this identity provider. An admin can unlink it',
-  );
 }
 
 /** Creates the user: by their pending invite, else just in time if the organisation allows it. */

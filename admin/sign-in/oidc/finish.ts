@@ -66,6 +66,7 @@ export async function finishOidc(
     type: 'oidc',
     issuer: claims.iss,
     subject: claims.sub,
+    subjectIsEmail: false,
     ...user,
     groups: user.groups ?? (isByReference(claims, own.group_claim) ? null : []),
     sessionEndsAt: null,

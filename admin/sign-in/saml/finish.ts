@@ -103,6 +103,7 @@ function toIdentity(connection: SsoConnection, settings: SamlSettings, assertion
     type: 'saml',
     issuer: settings.idp_entity_id,
     subject: assertion.subject,
+    subjectIsEmail: checked.success && checked.output === assertion.subject.toLowerCase(),
     email: checked.success ? checked.output : null,
     // SAML has no such statement. The e-mail counts only in a domain that the organisation owns, as its provider does.
     emailVerified: true,

@@ -4,6 +4,7 @@ import { auditEntries } from '../../../admin/audit/entity.ts';
 import { housekeepingTasks } from '../../../admin/tables.ts';
 import { FakeSamlProvider, type LogoutParts, type ResponseParts } from '../../support/fakes/fake-saml-provider.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { scimClient } from '../support/scim-client.ts';
 import { addVerifiedDomain } from '../support/sign-in.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
@@ -133,6 +134,14 @@ describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) 
     expect([bad.status, bad.body.data?.message]).toEqual([400, expect.stringMatching(/^saml\.slo_response_url: /)]);
     expect((await put({ metadata_xml: provider.metadata() })).status).toBe(200);
     expect(await shown()).toBeNull();
+  });
+
+  it('begin for a user whom the directory renamed, with the new e-mail as NameID', async () => {
+    const scim = await scimClient(plane);
+    const as = (nameId: string) => signIn({ nameId, attributes: {} });
+    const { user } = await as('Grace@example.com');
+    expect((await scim('PUT', `/Users/${user.id}`, { userName: 'hopper@example.com' })).status).toBe(200);
+    expect((await as('hopper@example.com')).user.id).toBe(user.id);
   });
 
   function messageAt(url: string, name: 'SAMLRequest' | 'SAMLResponse') {

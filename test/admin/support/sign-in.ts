@@ -64,6 +64,7 @@ export function arrive(
       organisationId,
       type: 'oidc',
       issuer: 'https://id.example.com',
+      subjectIsEmail: false,
       email: `${identity.subject}@${verifiedDomain}`,
       emailVerified: true,
       groups: [],
