@@ -29,7 +29,7 @@ const folders = {
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'scim', 'access', rows],
   'sign-in': [
     ...['db', 'http', 'publish', 'secrets', 'access', 'identity', rows, 'define-resource\\.ts'],
-    'resources/(sessions/sign-in|sso-connections/(addresses|saml-settings|secrets)|user-invites/(join-workspaces|service)|users/(check-email-domain|service)|workspace-users/memberships)\\.ts',
+    'resources/(sessions/sign-in|sso-connections/(addresses|saml-settings|secrets)|scim-users/(find-differences|follow-groups)|user-invites/(join-workspaces|service)|users/(check-email-domain|service)|workspace-users/memberships)\\.ts',
   ],
   pages: ['http', 'identity'],
   'gateway-api': [

@@ -1,9 +1,11 @@
 import { roleChanged } from '../access/role-changed.ts';
 import { type WorkspaceRole, workspaceRoles } from '../http/caller/actor.ts';
 import type { Change } from '../publish/write-change.ts';
+import { findDifferences } from '../resources/scim-users/find-differences.ts';
+import { followGroups } from '../resources/scim-users/follow-groups.ts';
 import type { ExternalIdentity, GroupRule, SsoConnection } from '../resources/sso-connections/entity.ts';
 import type { User } from '../resources/users/entity.ts';
-import { workspaceMembers } from '../resources/workspace-users/entity.ts';
+import { type WorkspaceMember, workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { type Making, removeMember, setMemberships } from '../resources/workspace-users/memberships.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 
@@ -22,8 +24,8 @@ export function roleByGroups(
 }
 
 /**
- * Sets role and memberships as the group rules say. Owners keep their role. Memberships that no rule gave stay; of several rules for a
- * workspace, the highest role counts.
+ * Sets role and memberships as the group rules say. Owners keep their role. Memberships that no rule gave stay, also those of a directory's
+ * groups; of several rules for a workspace, the highest role counts.
  */
 export async function applyGroups(
   change: Change,
@@ -48,10 +50,16 @@ export async function applyGroups(
   }
   const { organisationId } = user;
   const active = await change.tx.find(workspaces, { organisationId, id: { $in: [...wanted.keys()] }, status: 'active' });
-  const memberships = active.map(({ id }) => ({ id, role: wanted.get(id) as WorkspaceRole }));
   const before = await change.tx.find(workspaceMembers, { organisationId, userId: user.id });
-  const lost = identity.grantedWorkspaces.filter((id) => !wanted.has(id));
-  for (const member of before) if (lost.includes(member.workspaceId)) await removeMember(change, user, member);
+  // They follow the groups of the directory. With a role of the rules they would change at each sign-in and at each change of a group.
+  const ofDirectory = new Set(before.filter((member) => member.byGroup).map((member) => member.workspaceId));
+  const memberships = active
+    .filter(({ id }) => !ofDirectory.has(id))
+    .map(({ id }) => ({ id, role: wanted.get(id) as WorkspaceRole }));
+  const lost = before.filter(
+    ({ byGroup, workspaceId: id }) => !byGroup && identity.grantedWorkspaces.includes(id) && !wanted.has(id),
+  );
+  await leaveToDirectory(change, user, lost, making);
   await setMemberships(change, user, memberships, making);
   // A membership that existed before any rule named the workspace is not the rules' to remove.
   const own = new Set(before.map(({ workspaceId }) => workspaceId));
@@ -59,6 +67,19 @@ export async function applyGroups(
     .map(({ id }) => id)
     .filter((id) => identity.grantedWorkspaces.includes(id) || !own.has(id))
     .sort();
+}
+
+/** Ends memberships that the rules gave, except those that a group of the directory gives: they follow the group from now on. */
+async function leaveToDirectory(change: Change, user: User, lost: readonly WorkspaceMember[], making: Making): Promise<void> {
+  if (lost.length === 0) return;
+  const { organisationId, id: userId } = user;
+  const affected = { userIds: [userId], workspaceIds: lost.map((member) => member.workspaceId) };
+  for (const member of lost) member.byGroup = true;
+  await change.tx.flush();
+  const differences = await findDifferences(change.tx, organisationId, affected);
+  const unwanted = new Set(differences.filter((one) => one.wanted === null).map((one) => one.workspace_id));
+  for (const member of lost) if (unwanted.has(member.workspaceId)) await removeMember(change, user, member);
+  await followGroups(change, organisationId, affected, making);
 }
 
 function rank(role: WorkspaceRole): number {
