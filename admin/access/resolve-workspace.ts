@@ -21,7 +21,10 @@ export async function resolveWorkspace(
 ): Promise<string | null> {
   const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
   // The route needs no workspace. A named workspace that the caller may not use is still reported as not found.
-  if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
+  if (isOfOrganisation && named !== null && actor.workspaceId === null) {
+    const { id } = await findWorkspace(em, actor.organisationId, named);
+    if (actor.session?.role === 'member' && !actor.session.memberships.has(id)) throw unknownWorkspace();
+  }
   if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
   if (params.workspaceId !== undefined && named !== null) await requireSame(em, actor, params.workspaceId, named);
   if (isSignedIn(route, actor)) return null;
