@@ -49,8 +49,10 @@ export const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObj
       if (!Array.isArray(json.choices)) return json;
       const choices = objectsIn(json.choices).map((choice) => {
         const key = `${indexOf(choice)}`;
-        if (isObject(choice.delta))
-          return { ...choice, delta: withInputs(rewriteDelta(choice.delta, key, next), messages.get(indexOf(choice))) };
+        if (isObject(choice.delta)) {
+          const delta = withInputs(rewriteDelta(choice.delta, key, next), messages.get(indexOf(choice)));
+          return { ...choice, ...(repeatsDelta(choice, choice.delta) ? { text: delta.content } : {}), delta };
+        }
         return typeof choice.text === 'string' ? { ...choice, text: next(`${key} text`, choice.text) } : choice;
       });
       return { ...json, choices };
@@ -108,6 +110,11 @@ export const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObj
     };
   },
 };
+
+/** True for a chunk of Together AI, which has the text of the delta twice. */
+function repeatsDelta({ text }: JsonObject, { content }: JsonObject): boolean {
+  return typeof text === 'string' && text === content;
+}
 
 /** The role is no text, and parts of the content continue one text. */
 function rewriteDelta(delta: JsonObject, key: string, next: NextText): JsonObject {

@@ -57,7 +57,8 @@ const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>>
     const ended: string[] = [];
     for (const choice of objectsIn(event.choices)) {
       const key = `${choice.index ?? 0}`;
-      add(texts, choice, 'text', key);
+      // Together AI repeats each delta in `text`.
+      add(texts, choice, 'text', isObject(choice.delta) ? `${key} text` : key);
       for (const [field, value] of Object.entries(isObject(choice.delta) ? choice.delta : {})) {
         if (field === 'refusal') add(texts, choice.delta as JsonObject, field, `${key} refusal`);
         if (field === 'audio' && isObject(value)) add(texts, value, 'transcript', `${key} transcript`);
@@ -67,7 +68,7 @@ const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>>
       }
       if (isObject(choice.message)) wholeTexts(choice.message, texts);
       if (choice.finish_reason !== undefined && choice.finish_reason !== null)
-        ended.push(key, `${key} refusal`, `${key} transcript`);
+        ended.push(key, `${key} text`, `${key} refusal`, `${key} transcript`);
     }
     return { texts, ended };
   },
@@ -149,7 +150,10 @@ export function textEvent(format: StreamFormat, event: JsonObject, { holder, fie
   const choice = objectsIn(event.choices).find(
     (each) => each === holder || each.delta === holder || contentHas(each.delta, holder) || audioOf(each.delta) === holder,
   );
-  if (holder === choice) return { ...base, choices: [{ ...choice, text, finish_reason: null }] };
+  if (holder === choice) {
+    const other = isObject(choice.delta) ? { delta: {} } : {};
+    return { ...base, choices: [{ ...choice, ...other, text, finish_reason: null }] };
+  }
   const delta = field === 'transcript' ? { audio: { transcript: text } } : { [field === 'refusal' ? field : 'content']: text };
   return { ...base, choices: [{ index: choice?.index ?? 0, delta, finish_reason: null }] };
 }

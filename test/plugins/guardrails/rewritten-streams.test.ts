@@ -173,6 +173,7 @@ describe('redacted held stream', () => {
         completedWith({ type: 'custom_tool_call', input: 'a secret' }),
       ],
     ],
+    ['a text beside the delta', 'chat', ['a se', 'cret'].map((content) => choice({ text: content, delta: { content } }))],
   ])('%s: is redacted too', (_, format, events) => {
     const stream = redacted(format, events);
     expect(stream).toContain('a ***');

@@ -198,6 +198,23 @@ describe('a stream in a window', () => {
   });
 });
 
+/** Returns the stream that a window sends for these events with `secret` replaced. */
+function redacted(format: StreamFormat, list: readonly JsonObject[]): string {
+  const filter = windowOf(format, [search('default.regexReplace', { rule: '/secret/g', redactText: 'word' })]);
+  const sent = list.map((event) => Buffer.from(filter.write(Buffer.from(`data: ${JSON.stringify(event)}\n\n`))).toString());
+  return sent.join('') + Buffer.from(filter.end()).toString();
+}
+
+it('a window checks a text beside the delta by itself', () => {
+  const chunk = (content: string, finish_reason: string | null) => ({
+    choices: [{ index: 0, text: content, delta: { content }, finish_reason }],
+  });
+  const sent = redacted('chat', [chunk('the sec', null), chunk('ret is a sec', null), chunk('', 'stop')]);
+  expect(received('chat', sent).text).toBe('the word is a sec');
+  const choices = [...sent.matchAll(/data: (.*)/g)].flatMap(([, data = '']) => JSON.parse(data).choices);
+  expect(choices.map(({ text = '' }) => text).join('')).toBe('the word is a sec');
+});
+
 function replaceWhole(rule: string, text: string): string {
   const [, pattern = '', flags = ''] = /^\/(.+)\/([a-z]*)$/s.exec(rule) ?? [];
   const output = tasks.run('match-pattern', { pattern, flags, texts: [text], replacement: 'cc' }) as {

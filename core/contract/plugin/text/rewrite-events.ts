@@ -72,15 +72,18 @@ class ChatEvents implements EventRewriter {
     }
     for (const choice of choices) {
       const location = String(choice.index ?? 0);
-      if (typeof choice.text === 'string') this.#isLegacy = true;
+      if (typeof choice.text === 'string' && !isObject(choice.delta)) this.#isLegacy = true;
       const holder = this.#isLegacy ? choice : choice.delta;
       const key = this.#isLegacy ? 'text' : 'content';
       const piece = isObject(holder) && typeof holder[key] === 'string' ? holder[key] : null;
       const isLast = choice.finish_reason !== undefined && choice.finish_reason !== null;
       const sent = piece === null ? '' : this.#texts.next(location, piece);
       const text = isLast ? sent + this.#texts.end(location) : sent;
-      if (piece !== null) (holder as JsonObject)[key] = text;
-      else if (text !== '') before.push(this.#eventOf(location, text));
+      if (piece !== null) {
+        (holder as JsonObject)[key] = text;
+        // Together AI repeats each delta in `text`.
+        if (choice.text === piece) choice.text = text;
+      } else if (text !== '') before.push(this.#eventOf(location, text));
     }
     return before;
   }

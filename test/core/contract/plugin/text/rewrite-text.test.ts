@@ -201,6 +201,17 @@ describe('rewriteText: streams', () => {
     expect(text).not.toContain(word.slice(0, 3));
   });
 
+  it('chat: rewrites a text beside the delta too', async () => {
+    const gateway = start();
+    const pieces = ['x ', word.slice(0, 3), word.slice(3)].map((text) => chunk({ text, delta: { content: text } }));
+    gateway.provider(
+      providerStream([...pieces, chunk({ text: '', delta: { content: '' }, finish_reason: 'stop' }), 'data: [DONE]\n\n']),
+    );
+    const { content, text } = await gateway.send({ stream: true });
+    expect(content).toBe('x MASK');
+    expect(text).not.toContain(word.slice(0, 3));
+  });
+
   it('chat: sends held text before the end mark if no finish reason came', async () => {
     const gateway = start();
     gateway.provider(providerStream([chunk({ delta: { content: `x ${word.slice(0, 2)}` } }), 'data: [DONE]\n']));
