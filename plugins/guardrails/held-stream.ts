@@ -6,6 +6,7 @@ import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, withData } from '../../core/contract/values/text/event-text.ts';
 import { notText } from './every-text.ts';
 import { bodies, contentOf, indexOf, stringOf } from './held-body.ts';
+import { changedMembers, outerRewriter, withOuterMembers } from './outer-members.ts';
 import { type NextText, rewriters, textsOf } from './rewrite-held-events.ts';
 import { eventTexts, type StreamFormat } from './window/event-texts.ts';
 
@@ -48,7 +49,7 @@ export class HeldStream {
 
   /** The reply, and behind its content each text that is in the events alone: clients may read it. */
   #bodyOf(events: readonly JsonObject[]): JsonObject {
-    const body = bodies[this.#format](events);
+    const body = withOuterMembers(this.#format, events, bodies[this.#format](events));
     const name = contentOf[this.#format];
     const others = otherTexts(this.#format, events, body);
     return { ...body, [name]: [...(body[name] as unknown[]), ...others.map(holders[this.#format])] };
@@ -74,10 +75,11 @@ export class HeldStream {
     };
     const name = contentOf[this.#format];
     const rewrite = rewriters[this.#format](objectsIn(changed[name]), next);
+    const rewriteOuter = outerRewriter(this.#format, this.body, changed);
     const frameOf = ({ frame, json }: HeldEvent): string => {
       if (json === null) return frame;
       const given = this.#format === 'chat' ? withMessages(json, old, texts) : json;
-      const rewritten = rewrite(given);
+      const rewritten = rewriteOuter(rewrite(given));
       removeRepeats(rewritten);
       return withData(frame, JSON.stringify(rewritten));
     };
@@ -92,7 +94,8 @@ export class HeldStream {
     const stream = frames.join('');
     // An old text may remain in an event that is not rewritten, such as the first one of a part. It must not be sent.
     const sent = new HeldStream(this.#format, stream).body;
-    return isDeepStrictEqual(sent?.[name], changed[name]) ? stream : null;
+    const isSent = [name, ...changedMembers(this.body, changed)].every((one) => isDeepStrictEqual(sent?.[one], changed[one]));
+    return isSent ? stream : null;
   }
 }
 
@@ -115,6 +118,7 @@ function otherTexts(format: StreamFormat, events: readonly JsonObject[], body: J
   }
   const others = new Set([...joined.values(), ...whole]);
   others.delete('');
+  if (isObject(body.stop_details)) others.delete(stringOf(body.stop_details.explanation));
   JSON.stringify(body[contentOf[format]], (name, value: unknown) => {
     if (typeof value === 'string' && !notText.has(name)) others.delete(value);
     return value;

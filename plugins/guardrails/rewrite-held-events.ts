@@ -97,6 +97,8 @@ export const rewriters: Readonly<Record<StreamFormat, (content: readonly JsonObj
       if (step === 'delta') return { ...json, delta: next(`${member} ${at}`, stringOf(json.delta)) };
       if (step === 'done') return { ...json, [member]: item?.[member] ?? '' };
       switch (type) {
+        case 'response.output_item.added':
+          return isObject(json.item) && item?.name !== undefined ? { ...json, item: { ...json.item, name: item.name } } : json;
         case 'response.content_part.done':
         case 'response.reasoning_summary_part.done':
           return { ...json, part: part ?? null };

@@ -148,7 +148,7 @@ export function isSetting(name: unknown, text: string): boolean {
 }
 
 /** Members of a reply of Responses that repeat the request. */
-const ofRequest: ReadonlySet<string> = new Set([
+export const ofRequest: ReadonlySet<string> = new Set([
   ...['instructions', 'prompt', 'tools', 'text', 'reasoning', 'metadata', 'user', 'safety_identifier', 'prompt_cache_key'],
 ]);
 
@@ -226,9 +226,18 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
     }
   } else if (side === 'output' && otherReplies.has(operation)) for (const key of keys) everyText(body[key], [key], parts);
   else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
-  else for (const key of keys) outputTexts(body[key], [key], parts);
+  else {
+    for (const key of keys) outputTexts(body[key], [key], parts);
+    reasonOfRefusal(body, parts);
+  }
   if (side === 'input' && scope !== 'all_messages') foreignTexts(operation, body, keys, parts);
   return parts.filter(({ text }) => text !== '');
+}
+
+/** Adds the reason for a refusal that Messages has beside its content. In chats it repeats `refusal`. */
+function reasonOfRefusal({ stop_details: details }: JsonObject, parts: TextPart[]): void {
+  if (!isObject(details) || typeof details.explanation !== 'string') return;
+  parts.push({ text: details.explanation, path: ['stop_details', 'explanation'] });
 }
 
 /** Returns true for a prompt or an input of token ids or embeddings, which checks cannot read. */

@@ -29,13 +29,17 @@ export function eventTexts(format: StreamFormat, event: JsonObject, isError = fa
     return { texts, ended: [] };
   }
   const found = readers[format](event);
-  const errors: EventText[] = [];
+  const others: EventText[] = [];
   for (const holder of [event, event.response]) {
     if (!isObject(holder)) continue;
-    add(errors, holder, 'error', null);
-    everyText(holder.error, errors, 0);
+    add(others, holder, 'error', null);
+    everyText(holder.error, others, 0);
   }
-  return errors.length === 0 ? found : { texts: [...found.texts, ...errors], ended: found.ended };
+  // The reason for a refusal. In chats it repeats `refusal`.
+  for (const holder of [event, event.response, event.message, event.delta]) {
+    if (isObject(holder) && isObject(holder.stop_details)) add(others, holder.stop_details, 'explanation', null);
+  }
+  return others.length === 0 ? found : { texts: [...found.texts, ...others], ended: found.ended };
 }
 
 function isOfFormat(format: StreamFormat, event: JsonObject): boolean {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { HeldStream } from '../../../plugins/guardrails/held-stream.ts';
 import { type Scope, textParts } from '../../../plugins/guardrails/texts.ts';
@@ -159,4 +159,38 @@ it('held stream: a name of the language in a delta changes no object and hides n
   expect(({} as JsonObject).a).toBeUndefined();
   expect(({} as JsonObject).x).toBeUndefined();
   expect(textParts('chatComplete', 'output', body ?? {}, 'last_message').map(({ text }) => text)).toEqual(['a secret']);
+});
+
+describe('held stream: all_messages reads what is beside the content', () => {
+  it.each<[string, Format, JsonObject[]]>([
+    [
+      'results of a search in a later chunk',
+      'chat',
+      [
+        { ...delta({ content: 'hi' }), search_results: [] },
+        { ...delta({}), search_results: [{ title: 'a secret' }] },
+      ],
+    ],
+    ['a member of a choice', 'chat', [choice({ delta: { content: 'hi' }, sources: ['a secret'] })]],
+    ['a member of the first event of Responses', 'responses', [{ type: 'response.created', response: { note: 'a secret' } }]],
+    [
+      'the first of two ends of Messages',
+      'messages',
+      ['a secret', 'b'].map((explanation) => ({ type: 'message_delta', delta: { stop_details: { explanation } } })),
+    ],
+  ])('%s', (_, format, events) => {
+    expect(textsOf(format, events, 'all_messages')).toContain('a secret');
+  });
+
+  it('without padding, settings, and what Responses repeats of the request', () => {
+    const chunks = ['xyz', 'xy'].map((obfuscation) => ({ ...delta({ content: 'hi' }), obfuscation, service_tier: 'default' }));
+    expect(held('chat', chunks).body).not.toHaveProperty('further_events');
+    const created = { type: 'response.created', response: { tools: [{ description: 'a secret' }], metadata: { a: 'a secret' } } };
+    expect(textsOf('responses', [created, completed], 'all_messages')).toEqual([]);
+  });
+});
+
+it('last_message reads the reason for a refusal in Messages', () => {
+  const end = { type: 'message_delta', delta: { stop_reason: 'refusal', stop_details: { explanation: 'a secret' } } };
+  expect(textsOf('messages', [end], 'last_message')).toEqual(['a secret']);
 });

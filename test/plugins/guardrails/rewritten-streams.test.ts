@@ -174,6 +174,41 @@ describe('redacted held stream', () => {
       ],
     ],
     ['a text beside the delta', 'chat', ['a se', 'cret'].map((content) => choice({ text: content, delta: { content } }))],
+    [
+      'the results of a search beside the choices',
+      'chat',
+      [
+        choice({ delta: { content: 'hi' } }),
+        { ...choice({ delta: { content: '' } }), search_results: [{ title: 'a secret' }] },
+        { ...choice({ delta: {} }), search_results: [{ title: 'a secret' }, { title: 'another secret' }] },
+      ],
+    ],
+    ['a member of a choice', 'chat', [choice({ delta: { content: 'hi' }, sources: [{ title: 'a secret' }] })]],
+    [
+      'the reason for a refusal',
+      'messages',
+      [
+        { type: 'message_start', message: { content: [] } },
+        { type: 'message_delta', delta: { stop_reason: 'refusal', stop_details: { explanation: 'a secret' } } },
+      ],
+    ],
+    ['a member of the message', 'messages', [{ type: 'message_start', message: { content: [], note: 'a secret' } }]],
+    [
+      'members of the first and the last event of Responses',
+      'responses',
+      [
+        { type: 'response.created', response: { output: [], note: 'an old secret' } },
+        { type: 'response.completed', response: { output: [], note: 'a secret' } },
+      ],
+    ],
+    [
+      'the name of a call in Responses',
+      'responses',
+      [
+        { type: 'response.output_item.added', output_index: 0, item: { type: 'function_call', name: 'a secret' } },
+        completedWith({ type: 'function_call', name: 'a secret' }),
+      ],
+    ],
   ])('%s: is redacted too', (_, format, events) => {
     const stream = redacted(format, events);
     expect(stream).toContain('a ***');

@@ -215,6 +215,15 @@ it('a window checks a text beside the delta by itself', () => {
   expect(choices.map(({ text = '' }) => text).join('')).toBe('the word is a sec');
 });
 
+it('a window reads the reason for a refusal in each format', () => {
+  const stop_details = { type: 'refusal', explanation: 'a secret' };
+  const chat = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], stop_details };
+  expect(redacted('chat', [chat])).toContain('"explanation":"a word"');
+  expect(redacted('messages', [{ type: 'message_delta', delta: { stop_details } }])).toContain('"explanation":"a word"');
+  const response = { type: 'response.completed', response: { output: [], stop_details } };
+  expect(redacted('responses', [response])).toContain('"explanation":"a word"');
+});
+
 function replaceWhole(rule: string, text: string): string {
   const [, pattern = '', flags = ''] = /^\/(.+)\/([a-z]*)$/s.exec(rule) ?? [];
   const output = tasks.run('match-pattern', { pattern, flags, texts: [text], replacement: 'cc' }) as {
