@@ -50,7 +50,7 @@ export function fileText(holder: JsonObject, key: string, path: TextPart['path']
   // The source of a document in plain text is read as it is.
   if (typeof value !== 'string' || !plainKeys.has(key) || holder.type === 'text') return;
   if (file === null) addBoth(value, statedType(holder), at, parts);
-  else if (part === null && file.head === '' && isWords(value)) parts.push({ text: value, path: at });
+  else if (file.head === '' && isWords(value)) parts.push({ text: value, path: at });
 }
 
 /** Adds a text in place of base64 as it is, and as decoders read it that leave out what is no base64. */

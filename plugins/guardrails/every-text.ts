@@ -96,12 +96,12 @@ export function memberTexts(name: string, value: unknown, path: Path, parts: Tex
 }
 
 /**
- * Members whose members have names of the caller's choice, also that of an id: schemas, whose names a model reads, variables of prompts, and those of
- * the template of a chat.
+ * Members whose members have names of the caller's choice, also that of an id: schemas, whose names a model reads, variables of prompts, those of
+ * the template of a chat, and the questions of decisions with the answers among which a model chooses.
  */
 const namedByCaller: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', 'dependencies', '$defs', 'definitions'],
-  ...['variables', 'promptVariables', 'chat_template_kwargs'],
+  ...['variables', 'promptVariables', 'chat_template_kwargs', 'questions', 'criteria'],
 ]);
 
 /** True for members of an MCP server, of OpenAI or Anthropic, that models do not read. */

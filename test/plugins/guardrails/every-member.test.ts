@@ -48,6 +48,16 @@ describe('all_messages: a text is checked that is', () => {
     ['a keyword of a schema with types', '/v1/chat/completions', chat('"guided_json":{"type":["object","null"],"secret":1}')],
     ['a keyword of a schema without a type', '/v1/chat/completions', chat('"guided_json":{"properties":{},"secret":1}')],
     ['the name of a property that others need', '/v1/chat/completions', chat(tools('"dependentRequired":{"secret":["a"]}'))],
+    [
+      'the name of a question of a decision',
+      '/v1/decisions',
+      '{"model":"m","state":"x","questions":{"secret":{"type":"noul","instructions":"?"}}}',
+    ],
+    [
+      'an answer to a question of a decision',
+      '/v1/decisions',
+      '{"model":"m","state":"x","questions":{"a":{"type":"choice","criteria":{"secret":"x"}}}}',
+    ],
     ['the user', '/v1/chat/completions', chat('"user":"a secret"')],
     ['in the metadata', '/v1/chat/completions', chat('"metadata":{"a":"a secret"}')],
     ['a stop sequence', '/v1/chat/completions', chat('"stop":["secret"]')],
@@ -82,6 +92,7 @@ describe('all_messages: a text is checked that is', () => {
     ['a data URL in any member', { input: { attachment: `data:text/plain;base64,${base64('a secret')}` } }],
     ['a data URL in a list', { files: [`data:application/octet-stream;base64,${base64('a secret')}`] }],
     ['words in place of base64', { data: 'an old and well kept secret' }],
+    ['words in place of base64 of a text', { filename: 'a.txt', file_data: 'an old and well kept secret' }],
   ])('in a file: %s', async (_name, body) => {
     const denied = await ask('/v1/any', JSON.stringify(body), { input_guardrails: contains('all_messages') });
     expect([denied.status, denied.calls.length]).toEqual([446, 0]);
