@@ -146,11 +146,30 @@ export function deltaTexts(events: readonly JsonObject[]): string[] {
     const parts: TextPart[] = [];
     everyText(event, [], parts);
     for (const { text, path } of parts) {
-      const key = `${partOf(event)} ${path.join('.')}`;
+      const key = `${partOf(event)} ${placeOf(event, path)}`;
       texts.set(key, (texts.get(key) ?? '') + text);
     }
   }
   return [...texts.values()];
+}
+
+/**
+ * Returns the path of a text with the `index` of items that have one, because an event holds some of the choices or calls only. The texts of all parts
+ * of a candidate of Gemini continue each other, thoughts and others apart: an event may begin with a part of another kind.
+ */
+function placeOf(event: JsonObject, path: Path): string {
+  let holder: unknown = event;
+  const steps: (string | number)[] = [];
+  for (const [depth, step] of path.entries()) {
+    const item: unknown = (holder as Record<string | number, unknown>)[step];
+    const isItem = Array.isArray(holder) && isObject(item);
+    if (isItem && typeof item.index === 'number') steps.push(`#${item.index}`);
+    else if (isItem && path[depth - 1] === 'parts' && path[depth + 1] === 'text')
+      steps.push(item.thought === true ? 'thought' : 'text');
+    else steps.push(step);
+    holder = item;
+  }
+  return steps.join('.');
 }
 
 /** Names the part that an event of a stream belongs to, if it states one. */

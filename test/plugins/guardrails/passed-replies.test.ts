@@ -38,6 +38,24 @@ it.each<[string, string, (first: string, second: string) => Buffer, string[]?]>(
   expect(await statusOf(bytesOf('a harm', 'less word'), type, more)).toBe(200);
 });
 
+const streamOf = (events: readonly JsonObject[]) =>
+  Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+const choice = (index: number, content: string) => ({ choices: [{ index, delta: { content } }] });
+const call = (index: number, piece: string) => ({
+  choices: [{ index: 0, delta: { tool_calls: [{ index, function: { arguments: piece } }] } }],
+});
+const parts = (...given: JsonObject[]) => ({ candidates: [{ content: { parts: given } }] });
+
+it.each<[string, (first: string, second: string) => JsonObject[]]>([
+  ['two choices by turns', (a, b) => [choice(0, 'the '), choice(1, a), choice(0, 'other '), choice(1, b)]],
+  ['two choices in one event', (a, b) => [{ choices: [...choice(0, 'x').choices, ...choice(1, a).choices] }, choice(1, b)]],
+  ['two calls by turns', (a, b) => [call(0, 'the '), call(1, a), call(0, 'other '), call(1, b)]],
+  ['a part behind a thought', (a, b) => [parts({ thought: true, text: 'hm' }, { text: a }), parts({ text: b })]],
+])('guardrails of responses join the texts of a stream with %s', async (_name, eventsOf) => {
+  expect(await statusOf(streamOf(eventsOf('a forb', 'idden word')), 'text/event-stream')).toBe(446);
+  expect(await statusOf(streamOf(eventsOf('a harm', 'less word')), 'text/event-stream')).toBe(200);
+});
+
 it('guardrails of responses pass bytes that are no text', async () => {
   expect(await statusOf(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]), 'image/png')).toBe(200);
 });
