@@ -30,7 +30,8 @@ export const numbers: readonly Detector[] = [
   },
   {
     category: 'IP_ADDRESS',
-    pattern: /(?<![\p{L}\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\p{L}\d]|\.\d)/dgu,
+    // Versions, sections of standards and OIDs have the same form.
+    pattern: /(?<![\p{L}\d.§]|[Vv]ersion |[Ss]ection |oid:)\d{1,3}(?:\.\d{1,3}){3}(?![\p{L}\d]|\.\d)/dgu,
     isValid: (value) => isIP(value) === 4,
   },
   {

@@ -51,9 +51,11 @@ export const persons: readonly Detector[] = [
   {
     category: 'NAME',
     pattern: pattern(
-      `${start}(?:[Mm]y name is|[Nn]ame is|[Nn]ame:|[Ff]ull name:|I am called|[Ss]igned,|[Ii]ch hei(?:ß|ss)e|[Mm]ein Name ist|[Jj]e m['’]appelle|[Mm]e llamo|[Mm]i chiamo)${gap}${name}`,
+      `${start}(?:[Mm]y name is|[Nn]ame is|Name:|[Ff]ull name:|I am called|[Ss]igned,|[Ii]ch hei(?:ß|ss)e|[Mm]ein Name ist|[Jj]e m['’]appelle|[Mm]e llamo|[Mm]i chiamo)${gap}${name}`,
     ),
   },
+  // In code and YAML, one word behind "name:" is a type or a title.
+  { category: 'NAME', pattern: pattern(`${start}name: {0,2}(?<value>${word}(?: ${particle}(?:${word}|\\p{Lu}\\.)){1,3})`) },
   { category: 'NAME', pattern: pattern(`${start}(?:[Pp]atient|[Cc]ustomer):?${gap}(?!${noPerson})${name}`) },
   {
     category: 'NAME',

@@ -83,15 +83,24 @@ describe('find-pii on the labelled corpus', () => {
 describe('the patterns', () => {
   it.each([
     ...['customerId', '{ patientName: string }', 'className: Button', 'display_name: Form', 'a signed URL'],
+    ...['(name: String) => name', '- { name: HOST, value: a }', 'name: Build and test'],
     ...['What is the customer ID?', 'Customer Service answers mails', 'the patient Portal', 'customer API'],
   ])('find no name in %s', (text) => {
     expect(searchPii([text], ['NAME'])).toEqual([]);
   });
 
+  it.each(['Version 1.2.3.4', 'RFC 7644, section 3.4.2.2', 'RFC 7644 §3.4.2.2', 'urn:oid:2.5.4.42'])(
+    'find no address in %s',
+    (text) => {
+      expect(searchPii([text], ['IP_ADDRESS'])).toEqual([]);
+    },
+  );
+
   it.each([
     ['customer Schmidt called', 'Schmidt'],
     ['Patient: Okafor', 'Okafor'],
-    ['name:Rossi', 'Rossi'],
+    ['Name:Rossi', 'Rossi'],
+    ['name: Chiamaka Okafor', 'Chiamaka Okafor'],
     ['My name is Ito', 'Ito'],
     ['Signed, Watson', 'Watson'],
   ])('find the name in %s', (text, name) => {
