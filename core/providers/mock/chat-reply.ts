@@ -12,6 +12,9 @@ export interface MockContent {
   readonly usage: JsonObject | null;
 }
 
+/** Maximum characters of the arguments of all calls, beside those of the last one. Each could repeat a text or constant of megabytes. */
+const argumentsMax = 1_000_000;
+
 /** Returns the reply to a chat or text completion request. It depends only on its input. */
 export function replyTo(body: JsonObject, behaviour: MockBehaviour): MockContent {
   const messages = objectsIn(body.messages);
@@ -21,11 +24,12 @@ export function replyTo(body: JsonObject, behaviour: MockBehaviour): MockContent
   const callsTools = behaviour.tools.length > 0 && last?.role !== 'tool';
   const content = behaviour.text ?? echoOf(messages, body.prompt);
   if (callsTools) {
-    const toolCalls = behaviour.tools.map((name, index) => ({
-      id: `call_mock_${index + 1}`,
-      name,
-      arguments: JSON.stringify(argumentsFor(name, body.tools, content)),
-    }));
+    let left = argumentsMax;
+    const toolCalls = behaviour.tools.map((name, index) => {
+      const given = left > 0 ? JSON.stringify(argumentsFor(name, body.tools, content)) : '{}';
+      left -= given.length;
+      return { id: `call_mock_${index + 1}`, name, arguments: given };
+    });
     const words = toolCalls.reduce((sum, call) => sum + wordCount(call.arguments), 0);
     return { text: '', toolCalls, finishReason: 'tool_calls', usage: usageOf(behaviour, promptText, words) };
   }
@@ -52,7 +56,19 @@ export function textOf(content: unknown): string {
 
 /** Returns the tokens of a text at the mock provider: one for each word. */
 export function wordCount(text: string): number {
-  return text.split(/\s+/).filter((word) => word !== '').length;
+  let words = 0;
+  let isInWord = false;
+  for (let i = 0; i < text.length; i++) {
+    const wasInWord = isInWord;
+    isInWord = !isWhiteSpace(text, i);
+    if (isInWord && !wasInWord) words++;
+  }
+  return words;
+}
+
+function isWhiteSpace(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code < 128 ? code === 32 || (code >= 9 && code <= 13) : /\s/.test(text.charAt(at));
 }
 
 function echoOf(messages: readonly JsonObject[], prompt: unknown): string {
@@ -77,7 +93,11 @@ function jsonFor(responseFormat: unknown, text: string): unknown {
 
 function firstWords(text: string, limit: number): string {
   if (!(wordCount(text) > limit)) return text;
-  return (text.match(/\s*\S+/g) ?? []).slice(0, limit).join('');
+  // Sticky, because a search behind the last word would begin again at each space.
+  const word = /\s*\S+/y;
+  let end = 0;
+  for (let words = 0; words < limit && word.test(text); words++) end = word.lastIndex;
+  return text.slice(0, end);
 }
 
 function usageOf(behaviour: MockBehaviour, prompt: string, completionWords: number): JsonObject | null {

@@ -6,7 +6,7 @@ import { numberIn } from './number-in.ts';
 /** Returns the reply to an embeddings request: unit vectors that depend on the text alone, `dimensions` long (default 8). */
 export function embeddingReply(body: JsonObject, model: string, withUsage: boolean): JsonObject {
   const inputs = inputsOf(body.input);
-  const dimensions = Math.min(4096, Math.max(1, Math.floor(numberIn(body.dimensions) ?? 8) || 8));
+  const dimensions = dimensionsOf(body);
   const data = inputs.map((input, index) => {
     const vector = vectorOf(input, dimensions);
     const asBase64 = body.encoding_format === 'base64';
@@ -17,8 +17,13 @@ export function embeddingReply(body: JsonObject, model: string, withUsage: boole
   return { object: 'list', data, model, ...usage };
 }
 
-/** A text, several texts, one list of token ids or several of them. */
-function inputsOf(input: unknown): string[] {
+/** Returns the length of the vectors. */
+export function dimensionsOf(body: JsonObject): number {
+  return Math.min(4096, Math.max(1, Math.floor(numberIn(body.dimensions) ?? 8) || 8));
+}
+
+/** Returns the inputs: a text, several texts, one list of token ids or several of them. */
+export function inputsOf(input: unknown): string[] {
   if (!Array.isArray(input)) return [textOf(input)];
   if (input.every((item) => typeof item === 'number')) return [input.join(' ')];
   return input.map((item) => (Array.isArray(item) ? item.join(' ') : textOf(item)));

@@ -33,7 +33,7 @@ export function parseModelName(model: string): MockBehaviour | { readonly issue:
       continue;
     }
     const [name = '', value] = splitOnce(text);
-    const option = options[name];
+    const option = Object.hasOwn(options, name) ? options[name] : undefined;
     if (!option) {
       const what = index === 0 ? `there is no model "${text}"` : `there is no option "${name}"`;
       return {

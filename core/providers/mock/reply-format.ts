@@ -25,7 +25,8 @@ export function streamedReply(frame: ReplyFrame, reply: MockContent, chunks: num
   const asked = isObject(body.stream_options) && body.stream_options.include_usage === true && reply.usage !== null;
   const object = frame.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
   const head = { ...headOf(frame, object), ...(asked ? { usage: null } : {}) };
-  const choices = frame.kind === 'chat' ? chatChoices(reply, chunks) : textChoices(reply, chunks);
+  const max = eventsMax(frame.model, Math.max(1, reply.toolCalls.length));
+  const choices = frame.kind === 'chat' ? chatChoices(reply, chunks, max) : textChoices(reply, chunks, max);
   const events: JsonObject[] = choices.map((choice) => ({ ...head, choices: [choice] }));
   if (asked) events.push({ ...head, choices: [], usage: reply.usage });
   return [...events, '[DONE]'].map((event) => eventText(event));
@@ -41,7 +42,7 @@ function chatMessage(reply: MockContent): JsonObject {
   return { role: 'assistant', content: null, refusal: null, tool_calls: calls };
 }
 
-function chatChoices(reply: MockContent, chunks: number | null): JsonObject[] {
+function chatChoices(reply: MockContent, chunks: number | null, max: number): JsonObject[] {
   const choice = (delta: JsonObject, finish: string | null = null): JsonObject => ({
     index: 0,
     delta,
@@ -50,36 +51,55 @@ function chatChoices(reply: MockContent, chunks: number | null): JsonObject[] {
   });
   const calls = reply.toolCalls.flatMap((call, index) => [
     choice({ tool_calls: [{ index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } }] }),
-    ...pieces(call.arguments, chunks).map((piece) => choice({ tool_calls: [{ index, function: { arguments: piece } }] })),
+    ...pieces(call.arguments, chunks, max).map((piece) => choice({ tool_calls: [{ index, function: { arguments: piece } }] })),
   ]);
   return [
     choice({ role: 'assistant', content: reply.toolCalls.length > 0 ? null : '', refusal: null }),
-    ...pieces(reply.text, chunks).map((piece) => choice({ content: piece })),
+    ...pieces(reply.text, chunks, max).map((piece) => choice({ content: piece })),
     ...calls,
     choice({}, reply.finishReason),
   ];
 }
 
-function textChoices(reply: MockContent, chunks: number | null): JsonObject[] {
+function textChoices(reply: MockContent, chunks: number | null, max: number): JsonObject[] {
   const choice = (text: string, finish: string | null): JsonObject => ({ index: 0, text, logprobs: null, finish_reason: finish });
-  return [...pieces(reply.text, chunks).map((piece) => choice(piece, null)), choice('', reply.finishReason)];
+  return [...pieces(reply.text, chunks, max).map((piece) => choice(piece, null)), choice('', reply.finishReason)];
 }
 
 /** Maximum number of events with a word each. They are built at once: 500,000 would take two seconds and 100 MB. */
 const wordsMax = 5_000;
+/** Maximum characters of the parts that each event of a stream repeats, roughly. */
+const repeatedMax = 20_000_000;
+
+/** Returns the maximum number of events for each of these texts. Each event has the name of the model. */
+function eventsMax(model: string, texts: number): number {
+  return Math.max(1, Math.floor(Math.min(100_000, repeatedMax / (200 + model.length)) / texts));
+}
 
 /** Splits the text into this many pieces of about equal length, or into one per word with the space that follows it. */
-function pieces(text: string, count: number | null): string[] {
+function pieces(text: string, count: number | null, max: number): string[] {
   if (count === null) {
-    const words = text.match(/^\s*\S+\s*|\S+\s*/g) ?? (text === '' ? [] : [text]);
-    return words.length <= wordsMax ? words : pieces(text, wordsMax);
+    const most = Math.min(wordsMax, max);
+    return wordsOf(text, most) ?? pieces(text, most, max);
   }
-  const characters = [...text];
-  return Array.from({ length: count }, (_, index) =>
-    characters
-      .slice(Math.floor((index * characters.length) / count), Math.floor(((index + 1) * characters.length) / count))
-      .join(''),
-  );
+  const length = Math.min(count, max);
+  // A character outside the Basic Multilingual Plane is not divided.
+  const characters = /[\ud800-\udfff]/.test(text) ? [...text] : text;
+  const at = (index: number): number => Math.floor((index * characters.length) / length);
+  return Array.from({ length }, (_, index) => {
+    const piece = characters.slice(at(index), at(index + 1));
+    return typeof piece === 'string' ? piece : piece.join('');
+  });
+}
+
+/** Returns the words with the space that follows them; null for more than `max` words. */
+function wordsOf(text: string, max: number): string[] | null {
+  const words: string[] = [];
+  for (const [word] of text.matchAll(/^\s*\S+\s*|\S+\s*/g)) {
+    if (words.length === max) return null;
+    words.push(word);
+  }
+  return words.length > 0 || text === '' ? words : [text];
 }
 
 function headOf(frame: ReplyFrame, object: string): JsonObject {

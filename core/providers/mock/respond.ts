@@ -3,7 +3,7 @@ import { isCredentialHeader } from '../../contract/values/http/credential-header
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { replyTo } from './chat-reply.ts';
-import { embeddingReply } from './embedding.ts';
+import { dimensionsOf, embeddingReply, inputsOf } from './embedding.ts';
 import { type MockMedia, mediaReply, modelsReply, silence, transcript } from './media.ts';
 import { type MockBehaviour, parseModelName } from './model-name.ts';
 import { plainReply, streamedReply } from './reply-format.ts';
@@ -70,6 +70,8 @@ export function respond(operation: Exclude<MockOperation, 'audio'>, bytes: Uint8
   const { behaviour } = asked;
   const missing = missingParam(operation, body);
   if (missing !== null) return lacks(missing);
+  const excess = excessOf(operation, body);
+  if (excess !== null) return refusal(400, excess, 'input');
   if (operation === 'embeddings') {
     return timed(behaviour, [JSON.stringify(embeddingReply(body, String(body.model), behaviour.usage))], false);
   }
@@ -134,6 +136,19 @@ function lacks(param: string): MockReply {
 function missingParam(operation: MockOperation, body: JsonObject): string | null {
   const required = requiredParams[operation];
   return required !== undefined && (body[required] === undefined || body[required] === null) ? required : null;
+}
+
+/** Maximum number of inputs, as OpenAI has it. The reply is much longer than short ones: 100,000 letters would have vectors of 8 GB. */
+const inputsMax = 2_048;
+const numbersMax = 1_000_000;
+
+/** Returns why the inputs are too many; null if they are not. */
+function excessOf(operation: MockOperation, body: JsonObject): string | null {
+  if (!Array.isArray(body.input) || (operation !== 'embeddings' && operation !== 'moderations')) return null;
+  const inputs = operation === 'embeddings' ? inputsOf(body.input).length : body.input.length;
+  if (inputs > inputsMax) return `input: at most ${inputsMax} inputs are expected`;
+  if (operation !== 'embeddings' || inputs * dimensionsOf(body) <= numbersMax) return null;
+  return `input: vectors of at most ${numbersMax} numbers in all are expected`;
 }
 
 const requiredParams: Readonly<Partial<Record<MockOperation, string>>> = {
