@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, objectsIn } from '../../../core/contract/values/json/json.ts';
 import { eventText } from '../../../core/contract/values/text/event-text.ts';
-import { indexOf, textOf } from './events.ts';
+import { indexOf, repeatedMax, textOf } from './events.ts';
 
 /** Assembles a chat completion or completion from its chunks. Null without usage, and for chunks that cannot be put together. */
 export function chatFromEvents(events: readonly JsonObject[]): JsonObject | null {
@@ -98,9 +98,6 @@ function completed(choice: JsonObject): JsonObject {
     message: { ...message, content: textOf(message.content) === '' && message.tool_calls ? null : (message.content ?? null) },
   };
 }
-
-/** Maximum characters of the fields that each chunk repeats. */
-const repeatedMax = 16_000_000;
 
 /** Writes a chat completion or completion as chunks. Null if it has no choices, or if its chunks would be far longer than the completion. */
 export function chatToEvents(reply: JsonObject, withUsage: boolean): string | null {

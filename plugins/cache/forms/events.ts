@@ -17,3 +17,6 @@ export function readEvents(stream: string): JsonObject[] | null {
 
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 export const indexOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
+
+/** Maximum characters of the fields that the events of a converted reply repeat. */
+export const repeatedMax = 16_000_000;

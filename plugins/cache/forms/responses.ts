@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, listOf, objectsIn } from '../../../core/contract/values/json/json.ts';
 import { typedEvent } from '../../../core/contract/values/text/event-text.ts';
-import { textOf } from './events.ts';
+import { repeatedMax, textOf } from './events.ts';
 
 /** Returns the response in the last event of a stream. Null if the response failed or is not complete. */
 export function responseFromEvents(events: readonly JsonObject[]): JsonObject | null {
@@ -9,10 +9,11 @@ export function responseFromEvents(events: readonly JsonObject[]): JsonObject | 
   return isObject(last.response) ? last.response : null;
 }
 
-/** Writes a response as events. Null if it is not complete or has no output list. */
+/** Writes a response as events. Null if it is not complete or has no output list, or if its events would be far longer than the response. */
 export function responseToEvents(response: JsonObject): string | null {
   const { output, status } = response;
   if (!Array.isArray(output) || (status !== 'completed' && status !== 'incomplete')) return null;
+  if (objectsIn(output).reduce((sum, item) => sum + lengthOfIds(item), 0) > repeatedMax) return null;
   let stream = '';
   let sequence = 0;
   const write = (type: string, fields: JsonObject): void => {
@@ -24,6 +25,13 @@ export function responseToEvents(response: JsonObject): string | null {
   for (const [output_index, item] of output.filter(isObject).entries()) writeItem(output_index, item, write);
   write(`response.${status}`, { response });
   return stream;
+}
+
+/** Returns the characters of the item's id in its events, which have it for each part and each annotation. */
+function lengthOfIds({ id, content, summary }: JsonObject): number {
+  const parts = objectsIn(content);
+  const annotations = parts.reduce((sum, part) => sum + listOf(part.annotations).length, 0);
+  return (JSON.stringify(id)?.length ?? 0) * (4 * (parts.length + objectsIn(summary).length) + annotations);
 }
 
 type Write = (type: string, fields: JsonObject) => void;

@@ -170,6 +170,13 @@ describe('forms of responses', () => {
     expect(responseToEvents({ ...response, status: 'failed' })).toBeNull();
     expect(responseFromEvents([{ type: 'response.failed', response }])).toBeNull();
   });
+
+  it('is not converted if its events would repeat a long id too often', () => {
+    const content = Array.from({ length: 1_000 }, () => ({ type: 'output_text', text: 'a', annotations: [] }));
+    const output = (id: string) => [{ id, type: 'message', role: 'assistant', content }];
+    expect(responseToEvents({ ...response, output: output('i'.repeat(10_000)) })).toBeNull();
+    expect(responseToEvents({ ...response, output: output('i'.repeat(1_000)) })).not.toBeNull();
+  });
 });
 
 const cached = { 'x-svc-config': '{"provider":"@one","cache":"simple"}' };
