@@ -107,6 +107,7 @@ export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
     createModelResponse && !adapter.customTools ? withCustomToolsInResponses(createModelResponse) : createModelResponse;
   return {
     ...adapter,
+    ...(ownResponses ? {} : { responsesOverChat: true as const }),
     operations: {
       ...adapter.operations,
       chatComplete,

@@ -111,6 +111,8 @@ export interface ProviderAdapter {
   readonly operations: Partial<Record<OperationName, Operation>>;
   /** True if its operations take custom tools of OpenAI, whose input is free text. Otherwise these reach them as functions. */
   readonly customTools?: true;
+  /** True if calls of the Responses API become chat completions. It then has no sessions either. */
+  readonly responsesOverChat?: true;
   /** Handles the calls to this origin instead of the network. Absent: all calls go to the network. */
   readonly inProcess?: UpstreamSender & { readonly origin: string };
   /** Realtime sessions, if the provider offers them in OpenAI's format. */

@@ -108,6 +108,14 @@ export function hasHeader(headers: HeaderList, name: string, end: number): boole
 /** Returns the handshake of a session, made of the pass-through call `outgoing`. */
 function socketCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, outgoing: Outgoing): Outgoing {
   const { timeouts } = outgoing.call;
+  const { id, responsesOverChat } = resolved.adapter;
+  if (responsesOverChat && ctx.request.path === '/v1/responses') {
+    // Codex repeats a handshake five times after any other status, and then sends a POST.
+    throw new GatewayError('unsupported_operation', {
+      status: 426,
+      message: `WebSocket sessions of /v1/responses are not supported by ${id}, which has no Responses API of its own. Send POST /v1/responses, or open the session below /v1/proxy`,
+    });
+  }
   const realtime = ctx.endpoint?.isRealtime ? realtimeCall(ctx, target, resolved) : null;
   return {
     ...outgoing,

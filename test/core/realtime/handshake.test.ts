@@ -191,6 +191,26 @@ describe('the session handshake', () => {
     expect([reply.status, reply.json.error.code]).toEqual([status, code]);
   });
 
+  it('is rejected with 426 for /v1/responses if the provider has chat completions only, so that Codex sends a POST at once', async () => {
+    const before = provider.handshakes.length;
+    const headers = { 'x-svc-api-key': gateway.workspaceKey, authorization: 'Bearer sk-own', 'x-svc-provider': 'anthropic' };
+    const { status, json } = await refusal('/responses', headers);
+    expect([status, json.error.code, json.error.message]).toEqual([
+      426,
+      'unsupported_operation',
+      expect.stringMatching(/sessions of \/v1\/responses are not supported by anthropic.*Send POST/),
+    ]);
+    const { client, session } = await open('/responses', {
+      'x-svc-config': JSON.stringify({
+        strategy: { mode: 'fallback' },
+        targets: [{ provider: 'anthropic' }, { provider: '@oai' }],
+      }),
+    });
+    expect(session.handshake.path).toBe('/v1/responses');
+    client.socket.terminate();
+    expect(provider.handshakes.length).toBe(before + 1);
+  });
+
   it.each([
     [401, { error: { message: 'Incorrect API key', type: 'invalid_request_error' } }, {}],
     [429, { error: { message: 'Slow down' } }, { 'retry-after': '7' }],
