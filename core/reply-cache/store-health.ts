@@ -20,6 +20,11 @@ const pauseMs = 1_000;
  * calls wait at that moment, so a count of late calls would be reached at once.
  */
 const lateMsMax = 500;
+/**
+ * Milliseconds without a failure until the log has the end of an outage. A store under load fails and replies in turn, which would be two lines
+ * a second.
+ */
+const quietMs = 10_000;
 
 /**
  * Pauses the store for a second after an error, or when all calls of half a second were late. After the pause one request at a time calls it
@@ -30,6 +35,8 @@ export function createStoreHealth(clock: Pick<Clock, 'elapsed'>, log: Pick<Log, 
   let lateSinceMs: number | null = null;
   let isUnavailable = false;
   let isProbing = false;
+  let isLogged = false;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
 
   return {
     admit() {
@@ -39,7 +46,10 @@ export function createStoreHealth(clock: Pick<Clock, 'elapsed'>, log: Pick<Log, 
       return true;
     },
     replied() {
-      if (isUnavailable) log.info({}, 'the shared cache responds again');
+      if (isLogged && clock.elapsed() - failedAtMs >= quietMs) {
+        log.info({}, 'the shared cache responds again');
+        isLogged = false;
+      }
       isUnavailable = false;
       isProbing = false;
       lateSinceMs = null;
@@ -52,10 +62,12 @@ export function createStoreHealth(clock: Pick<Clock, 'elapsed'>, log: Pick<Log, 
   };
 
   function pause(error: unknown): void {
-    if (!isUnavailable) log.warn({ reason: reasonOf(error) }, 'the shared cache does not respond; using memory alone');
+    if (!isLogged) log.warn({ reason: reasonOf(error) }, 'the shared cache does not respond; using memory alone');
+    isLogged = true;
     isUnavailable = true;
     isProbing = false;
     lateSinceMs = null;
-    pausedUntilMs = clock.elapsed() + pauseMs;
+    failedAtMs = clock.elapsed();
+    pausedUntilMs = failedAtMs + pauseMs;
   }
 }

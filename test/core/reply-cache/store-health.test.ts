@@ -46,7 +46,7 @@ describe('health of the shared store', () => {
   });
 
   it('lets one request at a time call the store after a pause, until it replies', () => {
-    const { time, health, lines } = start();
+    const { time, health } = start();
     health.failed(new Error('status 503'));
     expect(health.admit()).toBe(false);
     time.advance(1_000);
@@ -58,6 +58,23 @@ describe('health of the shared store', () => {
     expect(health.admit()).toBe(true);
     health.replied();
     expect([health.admit(), health.admit()]).toEqual([true, true]);
-    expect(lines).toEqual(['the shared cache does not respond; using memory alone', 'the shared cache responds again']);
+  });
+
+  it('logs one outage of a store that fails and replies in turn, and its end after ten seconds without a failure', () => {
+    const { time, health, lines } = start();
+    for (let i = 0; i < 3; i++) {
+      health.failed(new Error('status 503'));
+      time.advance(1_000);
+      expect(health.admit()).toBe(true);
+      health.replied();
+    }
+    time.advance(8_999);
+    health.replied();
+    expect(lines).toEqual(['the shared cache does not respond; using memory alone']);
+    time.advance(1);
+    for (let i = 0; i < 2; i++) health.replied();
+    expect(lines.slice(1)).toEqual(['the shared cache responds again']);
+    health.failed(new Error('status 503'));
+    expect(lines).toHaveLength(3);
   });
 });
