@@ -216,7 +216,7 @@ export interface Operation {
    * unless a text field was overridden), and `toProvider` receives JSON requests only. May throw `bad_request`.
    */
   toContent?(params: JsonObject, call: OperationCall): RequestContent | null;
-  /** True if `toContent` changes JSON requests only. Forms of any size are then streamed. */
+  /** True if the provider also reads a form that `toContent` has not changed. Forms of any size are then streamed. */
   readonly takesForms?: boolean;
   /** Value of the `model` field of a form that is forwarded as a form, if it differs from `call.model`. */
   modelInForm?(call: OperationCall): string;
