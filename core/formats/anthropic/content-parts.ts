@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { parseDataUrl } from '../data-url.ts';
+import { providerFileId } from '../provider-file-id.ts';
 
 /**
  * Converts the content of a chat message (text, or a list of parts) to Messages content blocks. Blank texts are left out, because
@@ -67,7 +68,8 @@ function imageBlock(part: JsonObject, path: string): JsonObject {
 function fileBlock(part: JsonObject, path: string): JsonObject {
   const file = isObject(part.file) ? part.file : {};
   const title = typeof file.filename === 'string' ? { title: file.filename } : {};
-  if (typeof file.file_id === 'string') return { type: 'document', source: { type: 'file', file_id: file.file_id }, ...title };
+  if (typeof file.file_id === 'string')
+    return { type: 'document', source: { type: 'file', file_id: providerFileId(file.file_id, path) }, ...title };
   const text = file.file_data;
   if (typeof text !== 'string' || text === '') throw badParam(`${path}.file`, 'file_data or file_id is expected');
   if (/^https?:/.test(text)) return { type: 'document', source: { type: 'url', url: text }, ...title };

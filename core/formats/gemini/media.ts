@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { parseDataUrl } from '../data-url.ts';
+import { providerFileId } from '../provider-file-id.ts';
 
 /** Media types by file extension. Gemini requires the type of everything that it fetches. */
 const mediaTypes: Readonly<Record<string, string>> = {
@@ -27,7 +28,7 @@ export function filePart(part: JsonObject, path: string): JsonObject {
   const file = isObject(part.file) ? part.file : {};
   const stated = textOrNull(file.mime_type) ?? typeOf(textOrNull(file.filename) ?? '');
   const id = textOrNull(file.file_id);
-  if (id !== null) return fileData(id, stated ?? typeOf(id) ?? 'application/pdf');
+  if (id !== null) return fileData(providerFileId(id, path), stated ?? typeOf(id) ?? 'application/pdf');
   const data = textOrNull(file.file_data) ?? textOrNull(file.file_url);
   if (data === null) throw badParam(`${path}.file`, 'file_data or file_id is expected');
   if (/^[a-z][a-z0-9+.-]*:/i.test(data)) return mediaPart(data, stated, 'application/pdf', `${path}.file.file_data`);
