@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
+import { rejectTokenIds } from '../openai/embedding-inputs.ts';
 import { imagePart } from './media.ts';
 import { contentParts } from './parts.ts';
 
@@ -14,6 +15,7 @@ export type EmbeddingItem = string | JsonObject;
  */
 export function embeddingItems(input: unknown, provider: string): EmbeddingItem[] {
   const items = Array.isArray(input) ? input : [input];
+  rejectTokenIds(items, provider);
   if (items.length === 0 || !items.every((item) => typeof item === 'string' || isObject(item))) {
     throw badParam('input', `a text, an object with text, image or video, or a list of them is expected by ${provider}`);
   }

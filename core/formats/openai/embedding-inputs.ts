@@ -16,7 +16,15 @@ export interface EmbeddingInput {
 export function embeddingInputs(input: unknown, provider: string): EmbeddingInput[] {
   const items = Array.isArray(input) ? input : [input];
   if (items.length === 0) throw badParam('input', `a text or a list of texts is expected by ${provider}`);
+  rejectTokenIds(items, provider);
   return items.map((item) => inputOf(item, provider));
+}
+
+/** Throws `bad_request` for token ids. LangChain's client for OpenAI sends them by default. */
+export function rejectTokenIds(items: readonly unknown[], provider: string): void {
+  if (!items.some((item) => typeof item === 'number' || (Array.isArray(item) && typeof item[0] === 'number'))) return;
+  const fix = 'Send texts (LangChain: check_embedding_ctx_length=False)';
+  throw badParam('input', `${provider} cannot read token ids, which only OpenAI's models have. ${fix}`);
 }
 
 /** Returns an image that is part of the request. Throws `bad_request` for a web address. */
