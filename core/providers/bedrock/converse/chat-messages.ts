@@ -63,8 +63,11 @@ function hinted(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
 function toolResult(message: JsonObject, path: string, names: NameDocument): JsonObject {
   if (typeof message.tool_call_id !== 'string') throw badParam(`${path}.tool_call_id`, 'text is required');
   const content = contentBlocks(message.content, `${path}.content`, names).filter((block) => block.cachePoint === undefined);
-  const status = message.is_error === true ? { status: 'error' } : {};
-  return { toolResult: { toolUseId: toolId(message.tool_call_id), content, ...status } };
+  const toolUseId = toolId(message.tool_call_id);
+  if (message.is_error !== true) return { toolResult: { toolUseId, content } };
+  // Bedrock rejects a failure without content.
+  const reason = content.length === 0 ? [{ text: 'The tool failed.' }] : content;
+  return { toolResult: { toolUseId, content: reason, status: 'error' } };
 }
 
 /**

@@ -328,3 +328,22 @@ describe('content that the provider refuses', () => {
     expect(body.toolConfig).toEqual({ tools: [{ toolSpec: { name: 'f', inputSchema: { json: { type: 'object' } } } }] });
   });
 });
+
+it.each([
+  ['a failure without a text', { is_error: true, content: '' }, { content: [{ text: 'The tool failed.' }], status: 'error' }],
+  ['a failure with a text', { is_error: true, content: 'no' }, { content: [{ text: 'no' }], status: 'error' }],
+  ['a success without a text', { content: '' }, { content: [] }],
+])('bedrock: the result of a tool has content that Bedrock accepts: %s', (_, result, expected) => {
+  const call = { id: 't1', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const { body } = sent({
+    messages: [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 't1', ...result },
+    ],
+  });
+  expect((body.messages as JsonObject[])[2]).toEqual({
+    role: 'user',
+    content: [{ toolResult: { toolUseId: 't1', ...expected } }],
+  });
+});
