@@ -75,7 +75,8 @@ function ofChoice({
 export function outerRewriter(format: StreamFormat, old: JsonObject, changed: JsonObject): (event: JsonObject) => JsonObject {
   const names = changedMembers(old, changed);
   if (names.length === 0) return (event) => event;
-  const known = listOf(old[furtherName]);
+  // By their JSON, because a comparison with each of them for every event would take quadratic time.
+  const places = new Map(listOf(old[furtherName]).map((one, at) => [JSON.stringify(one), at]));
   return (event) => {
     const head = heads[format](event);
     if (head === null) return event;
@@ -83,8 +84,8 @@ export function outerRewriter(format: StreamFormat, old: JsonObject, changed: Js
     for (const name of names)
       if (Object.hasOwn(head, name) && isDeepStrictEqual(head[name], old[name])) next[name] = changed[name];
     const own = furtherOf(format, event, old);
-    const at = own === null ? -1 : known.findIndex((one) => isDeepStrictEqual(one, own));
-    const further = listOf(changed[furtherName])[at];
+    const at = own === null ? undefined : places.get(JSON.stringify(own));
+    const further = at === undefined ? undefined : listOf(changed[furtherName])[at];
     if (isObject(further)) {
       const { choices, ...members } = further;
       Object.assign(next, members);
