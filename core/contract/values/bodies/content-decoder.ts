@@ -133,7 +133,8 @@ export function decodeBodySync(bytes: Uint8Array, contentEncoding: string | unde
 }
 
 function isIdentity(contentEncoding: string): boolean {
-  return /^\s*(?:identity)?\s*$/i.test(contentEncoding);
+  const name = contentEncoding.trim().toLowerCase();
+  return name === '' || name === 'identity';
 }
 
 function codingOf(contentEncoding: string): Coding | null {
