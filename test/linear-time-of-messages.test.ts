@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
+import { createEventRewriter } from '../core/contract/plugin/text/rewrite-events.ts';
 import { decodeBodySync } from '../core/contract/values/bodies/content-decoder.ts';
 import { replyTo } from '../core/providers/mock/chat-reply.ts';
 import { type MockBehaviour, parseModelName } from '../core/providers/mock/model-name.ts';
+import { HeldStream } from '../plugins/guardrails/held-stream.ts';
 
 /**
  * Work on the messages of clients, providers, MCP servers and agents takes linear time, as the work in `linear-time.test.ts` does. Work in
@@ -9,6 +11,36 @@ import { type MockBehaviour, parseModelName } from '../core/providers/mock/model
  */
 const n = 400_000;
 const timeout = 20_000;
+
+/** A stream of Responses with one text, whose end comes this many times. */
+function responsesEvents(text: string, ends: number): object[] {
+  const part = { output_index: 0, content_index: 0 };
+  const output = [{ type: 'message', content: [{ type: 'output_text', text }] }];
+  return [
+    { type: 'response.output_text.delta', ...part, delta: text },
+    ...Array.from({ length: ends }, () => ({ type: 'response.output_text.done', ...part, text: '' })),
+    { type: 'response.completed', response: { output } },
+  ];
+}
+
+/** A stream of chat with one text, as many empty chunks that claim to have all text so far, and its end. */
+function chatEvents(text: string, chunks: number): object[] {
+  const choice = { index: 0, delta: {} };
+  return [
+    { choices: [{ ...choice, delta: { content: text } }] },
+    ...Array.from({ length: chunks }, () => ({ choices: [{ ...choice, message: { content: '' } }] })),
+    { choices: [{ ...choice, finish_reason: 'stop' }] },
+  ];
+}
+
+function heldStream(format: 'chat' | 'responses', events: readonly object[]): HeldStream {
+  return new HeldStream(format, events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+}
+
+/** Returns the stream with another letter in its text; null if it cannot be written. */
+function rewritten(stream: HeldStream): string | null {
+  return stream.withBody(JSON.parse(JSON.stringify(stream.body).replaceAll('aa', 'bb')));
+}
 
 it.each<[string, () => unknown]>([
   [
@@ -22,4 +54,20 @@ it.each<[string, () => unknown]>([
   ['names of codings with much white space', () => decodeBodySync(Buffer.from('a'), `${'\u00a0'.repeat(n)}x`, 1)],
 ])('%s take linear time', { timeout }, (_, run) => {
   expect(run).not.toThrow();
+});
+
+it('held streams that repeat a text in short events are not written', { timeout }, () => {
+  const text = 'a'.repeat(n);
+  expect(rewritten(heldStream('responses', responsesEvents(text, 4)))).toContain('b'.repeat(n));
+  expect(rewritten(heldStream('responses', responsesEvents(text, n / 100)))).toBeNull();
+  expect(rewritten(heldStream('chat', chatEvents(text, 4)))).toContain('b'.repeat(n));
+  expect(rewritten(heldStream('chat', chatEvents(text, n / 100)))).toBeNull();
+});
+
+it('streams that are rewritten as they arrive repeat a text in at most 8 events', () => {
+  const rewriter = createEventRewriter('responses', () => ({ next: (piece) => piece.toUpperCase(), end: () => '' }));
+  const events = responsesEvents('aa', 20) as { text?: string }[];
+  for (const event of events) rewriter.rewrite(event as Record<string, unknown>);
+  expect(events.map(({ text }) => text).filter((text) => text === 'AA')).toHaveLength(8);
+  expect(JSON.stringify(events)).not.toContain('aa');
 });
