@@ -33,7 +33,7 @@ function expectJoined(bytes: Uint8Array, count: number): void {
   expect(Buffer.from(bytes).lastIndexOf('b')).toBeLessThan(separateMax);
 }
 
-/** A sender whose exchange is answered by `send`. */
+/** A sender whose response is sent by `send`. */
 function sender(send: (handler: UpstreamHandler) => void): UpstreamSender {
   return {
     send(_: UpstreamCall, handler: UpstreamHandler) {
