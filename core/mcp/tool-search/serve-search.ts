@@ -41,7 +41,8 @@ export async function serveSearch(
   const { tools, missing } = await source.list();
   // Loaded when it is used first, with the package of the index.
   const { searchTools } = await import('./search-tools.ts');
-  const found = searchTools(tools, query, limit as number).map(({ name, description, inputSchema }) => ({
+  const matches = await searchTools(tools, query, limit as number);
+  const found = matches.map(({ name, description, inputSchema }) => ({
     ...{ name, description, inputSchema },
   }));
   const unavailable = missing.map(({ server }) => server);
