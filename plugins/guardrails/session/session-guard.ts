@@ -88,6 +88,11 @@ export class SessionGuard {
     if (!isOfResponse(event)) return isOfSession(event) ? undefined : this.#judgeError(ctx, event);
     this.#hold(message, event);
     this.#texts.add(event === null ? null : responseIdOf(event), event);
+    return this.#waitOrJudge(ctx, event);
+  }
+
+  /** Holds what is held for longer, unless it is too long to be held. */
+  #waitOrJudge(ctx: RequestContext, event: JsonObject | null): Maybe<SessionDecision> {
     if (this.#heldBytes <= heldBytesMax) return { forward: [] };
     const judged = this.#endIfDenied(this.#judge(ctx, this.#output, 'unreadable'), event, 'after');
     return after(judged, (decision) => decision ?? { forward: this.#release() });
@@ -124,7 +129,7 @@ export class SessionGuard {
       this.#hold(message, event);
       this.#open.delete(responseIdOf(event) ?? '');
       // Responses can run side by side. Their events leave when the last of them has passed.
-      return { forward: this.#open.size === 0 ? this.#release() : [] };
+      return this.#open.size === 0 ? { forward: this.#release() } : this.#waitOrJudge(ctx, event);
     });
   }
 

@@ -207,6 +207,10 @@ describe('guardrails of a realtime session', () => {
       'in audio without a transcript',
       [{ type: 'response.done', response: { id: 'r1', output: [{ content: [{ type: 'output_audio' }] }] } }],
     ],
+    [
+      'held with more than 8 MiB in the ends of others',
+      [delta('fine'), ...Array.from({ length: 10 }, (_, i) => done('fine '.repeat(180_000), `other${i}`))],
+    ],
   ])('end the session with an error event if a response is denied: %s', async (_name, events) => {
     const { client, session } = await open({ output_guardrails: [secret()] });
     for (const event of events) session.socket.send(JSON.stringify(event));
