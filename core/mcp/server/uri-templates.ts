@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 
 /** Longest URI that is compared with a template. */
@@ -18,6 +19,12 @@ const expanded: Readonly<Record<string, string>> = {
   '&': '(?:&[^#]*)?',
 };
 
+/**
+ * Compiled templates. To compile one takes ten times as long as to compare it with a URI, and a list of 2,000 resources is compared with each disabled
+ * template.
+ */
+const compiled = new LRUCache<string, RE2JS>({ max: 5_000, maxSize: 1024 * 1024 });
+
 function isTemplate(uri: string): boolean {
   return uri.includes('{');
 }
@@ -31,11 +38,20 @@ export function mayExpand(template: string, uri: string): boolean {
 /** True for a URI that the template can become. Takes linear time, because administrators choose the template and clients the URI. */
 export function isExpansion(template: string, uri: string): boolean {
   if (!isTemplate(template) || uri.length > uriLengthMax || !mayExpand(template, uri)) return false;
+  let expansions = compiled.get(template);
+  if (expansions === undefined) {
+    expansions = compile(template);
+    compiled.set(template, expansions, { size: template.length });
+  }
+  return expansions.matches(uri);
+}
+
+function compile(template: string): RE2JS {
   let pattern = '';
   let end = 0;
   for (const found of template.matchAll(expression)) {
     pattern += RE2JS.quote(template.slice(end, found.index)) + expanded[found[1] ?? ''];
     end = found.index + found[0].length;
   }
-  return RE2JS.matches(pattern + RE2JS.quote(template.slice(end)), uri);
+  return RE2JS.compile(pattern + RE2JS.quote(template.slice(end)));
 }

@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { RE2JS } from 're2js';
+import { expect, it, vi } from 'vitest';
 import { isExpansion, mayExpand } from '../../../../core/mcp/server/uri-templates.ts';
 
 it.each([
@@ -29,4 +30,12 @@ it('long URIs match no template, and many expressions take linear time', () => {
 it('a URI is sent to the server of a template with the same beginning', () => {
   expect(mayExpand('file:///logs/{day}', 'file:///logs/a/b')).toBe(true);
   expect(mayExpand('{+uri}', 'file:///logs')).toBe(false);
+});
+
+it('a template is compiled once for all URIs', () => {
+  const compile = vi.spyOn(RE2JS, 'compile');
+  const expanded = Array.from({ length: 100 }, (_, i) => isExpansion('once://{owner}/issues{/id}', `once://acme/issues/${i}`));
+  expect(expanded).not.toContain(false);
+  expect(compile).toHaveBeenCalledTimes(1);
+  compile.mockRestore();
 });
