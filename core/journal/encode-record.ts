@@ -1,5 +1,6 @@
 import type { GuardrailRecord } from '../contract/plugin/guardrails/guardrail-result.ts';
-import type { AttemptRecord, RequestRecord, RequestTimes } from '../contract/plugin/record/record.ts';
+import type { AttemptRecord, RequestRecord, RequestTimes, SavedCall } from '../contract/plugin/record/record.ts';
+import { ownBytes } from '../contract/values/bodies/own-bytes.ts';
 import { isEmptyObject } from '../contract/values/json/json.ts';
 import { compileNumbers } from './compile-members.ts';
 import type { LineBuffer } from './line-buffer.ts';
@@ -42,7 +43,7 @@ const addAttemptNumbers = compileNumbers<AttemptRecord>(attemptNumberNames);
 const addTimes = compileNumbers<RequestTimes>(timeNames);
 
 /** More bytes than the names and numbers of a record take. */
-const ownBytes = 2048;
+const memberBytes = 2048;
 /** More bytes than the names and numbers of an attempt, of a guardrail or of a check take. */
 const itemBytes = 256;
 
@@ -53,6 +54,8 @@ export class RecordEncoder {
   readonly #attempts = new PartCache<AttemptRecord>(attemptNames);
   readonly #guardrails = new PartCache<GuardrailRecord>(guardrailNames);
   readonly #checks = new PartCache<GuardrailRecord['checks'][number]>(checkNames);
+  /** Members by their value: all hits of a cached reply share one object. */
+  readonly #saved = new WeakMap<SavedCall, Uint8Array>();
 
   /** Adds the line of a record. */
   add(lines: LineBuffer, record: RequestRecord): void {
@@ -64,7 +67,7 @@ export class RecordEncoder {
     const metadata = isEmptyObject(record.metadata) ? '' : JSON.stringify(record.metadata);
     const quoted = id.length + traceId.length + createdAt.length + path.length + clientAddress.length;
     const texts = rawUsage.length + metadata.length + rare.length;
-    lines.reserve(ownBytes + caller.length + call.length + 6 * quoted + 3 * texts);
+    lines.reserve(memberBytes + caller.length + call.length + 6 * quoted + 3 * texts);
     lines.part(names.id);
     lines.string(id);
     lines.part(names.traceId);
@@ -91,9 +94,21 @@ export class RecordEncoder {
     }
     if (rare === onlyNulls) lines.part(names.onlyNulls);
     else lines.text(rare);
+    if (record.saved !== undefined) this.#addSaved(lines, record.saved);
     if (record.guardrails !== undefined) this.#addGuardrails(lines, record.guardrails);
     this.#addAttempts(lines, record.attempts);
     lines.part(names.end);
+  }
+
+  #addSaved(lines: LineBuffer, saved: SavedCall): void {
+    let part = this.#saved.get(saved);
+    if (part === undefined) {
+      part = ownBytes(Buffer.from(`,"saved":${JSON.stringify(saved)}`));
+      this.#saved.set(saved, part);
+    }
+    // Room for the rest of the record too.
+    lines.reserve(memberBytes + part.length);
+    lines.part(part);
   }
 
   #addAttempts(lines: LineBuffer, attempts: readonly AttemptRecord[]): void {
@@ -128,7 +143,7 @@ export class RecordEncoder {
       lines.enclose(begin, '{', '}');
     }
     // Room for the rest of the record and for the brackets.
-    lines.reserve(ownBytes);
+    lines.reserve(memberBytes);
     lines.enclose(start, '[', ']');
   }
 

@@ -22,7 +22,7 @@ export const numberNames: Names = [
 /** Members that the encoder writes one by one. */
 const ownNames: Names = [
   ...(['id', 'traceId', 'createdAt', 'path', 'rawUsage', 'clientAddress', 'metadata'] as const),
-  ...(['times', 'guardrails', 'attempts'] as const),
+  ...(['times', 'saved', 'guardrails', 'attempts'] as const),
 ];
 
 /** Members that are null in most records. */

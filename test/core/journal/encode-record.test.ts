@@ -58,7 +58,7 @@ const full: Required<RequestRecord> = {
   media: { audioInputTokens: 1, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: { pages: 2 } },
   image: { quality: 'hd', size: null },
   serviceTier: 'flex',
-  saved: null as unknown as NonNullable<RequestRecord['saved']>,
+  saved: savedCall('gpt-5 "quoted" é', 12),
   discarded: [],
   times: { parse: 0.001, limits: 0.02, cache: 0.3, replyParse: 4, upstream: 5.5, own: 1e-7 },
   reservations: [{ key: 'budget:b', lease: randomUUID(), startMs: 7, units: 40 }],
@@ -74,6 +74,11 @@ const full: Required<RequestRecord> = {
 function attempt(targetPath: string, status: number): RequestRecord['attempts'][number] {
   const times = { durationMs: 1, upstreamFirstByteMs: 0.999, upstreamLastByteMs: null };
   return { targetPath, provider: 'openai', providerSlug: 'prod', status, errorCode: null, model: 'gpt-5', ...times };
+}
+
+function savedCall(model: string, outputTokens: number): NonNullable<RequestRecord['saved']> {
+  const tokens = { inputTokens: 3, cacheReadTokens: null, cacheWriteTokens: null, outputTokens, reasoningTokens: null };
+  return { provider: 'openai', providerSlug: null, model, ...tokens, serviceTier: 'flex', media: null };
 }
 
 describe('lines of records', () => {
@@ -123,6 +128,12 @@ describe('lines of records', () => {
       }),
     );
     expect(wrongLines(records)).toEqual([]);
+  });
+
+  it('equal JSON.stringify for hits of several cached replies in turn, also for long ones', () => {
+    const calls = ['gpt-5', 'claude', 'x'.repeat(5000)].map((model, n) => savedCall(model, n));
+    const hits = Array.from({ length: 30 }, (_, n) => ({ ...full, saved: calls[n % calls.length] as (typeof calls)[number] }));
+    expect(wrongLines(hits)).toEqual([]);
   });
 
   it('equal JSON.stringify for the results of any guardrails', () => {
