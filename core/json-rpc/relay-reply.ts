@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http/http.ts';
+import { retryAfterMs } from '../contract/values/http/retry-after.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { EventFrames } from '../contract/values/text/event-frames.ts';
 import { dataOf, eventText } from '../contract/values/text/event-text.ts';
@@ -17,12 +18,16 @@ import { watchCaller } from './watch-caller.ts';
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
 export const messageBytesMax = 32 * 1024 * 1024;
 
-/** Reads a JSON reply whole, and returns it with its message changed by `reader`. Throws GatewayError `upstream_invalid`. */
+/**
+ * Reads a JSON reply whole, and returns it with its message changed by `reader`, with `sentStatus`. Throws GatewayError `upstream_invalid`, and
+ * `upstream_status` for an error that is no message: with its own status and `retry-after` if the upstream asks to wait.
+ */
 export async function relayJson(
   status: number,
   headers: HeaderList,
   exchange: ExchangeStream,
   reader: MessageReader,
+  sentStatus = status,
 ): Promise<AttemptReply> {
   const whole = exchange.whole(messageBytesMax);
   const body = isPromise(whole) ? await whole : whole;
@@ -38,10 +43,18 @@ export async function relayJson(
   const read = body.length === 0 ? null : reader.read(textOf(body));
   const changed = isPromise(read) ? await read : read;
   if (changed === '') {
-    if (status >= 400) throw new GatewayError('upstream_status', { message: `The upstream replied with status ${status}` });
+    if (status >= 400) throw statusError(status, headers);
     throw new GatewayError('upstream_invalid', { message: 'The upstream replied to another request' });
   }
-  return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
+  return { kind: 'replaced', reply: { status: sentStatus, headers, body: changed ?? body } };
+}
+
+function statusError(status: number, headers: HeaderList): GatewayError {
+  return new GatewayError('upstream_status', {
+    ...(status === 429 || status === 503 ? { status } : {}),
+    message: `The upstream replied with status ${status}`,
+    retryAfterMs: retryAfterMs(headers) ?? undefined,
+  });
 }
 
 const opening = Buffer.from(': open\n\n');

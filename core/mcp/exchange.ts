@@ -161,7 +161,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   try {
     // Clients with sessions read errors of the protocol only in replies with status 200, and 404 as the end of a session.
     const sentStatus = client === 'sessions' && status < 500 && !isStream ? 200 : status;
-    if (!isStream && listening === null) return await relayJson(sentStatus, reply, stream, reader);
+    if (!isStream && listening === null) return await relayJson(status, reply, stream, reader, sentStatus);
     return await relayStream({
       ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
       reader: isStream ? reader : null,

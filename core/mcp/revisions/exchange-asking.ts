@@ -55,12 +55,12 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
       const reader = messageReader({ server, call, checks: outgoing.checks, session: null });
       const events = sendRead(reply, reader);
       if (status !== 200 && round === 0) {
-        const sent = status < 500 ? 200 : status;
         return await relayJson(
-          sent,
+          status,
           passedHeaders(headers, passedNames),
           stream,
           translatedReader(reader, 'sessions', call.method),
+          status < 500 ? 200 : status,
         );
       }
       const found = isEventStream(findHeader(headers, 'content-type'))

@@ -91,6 +91,16 @@ describe('a server', () => {
     ]);
   });
 
+  it.each([429, 503])('has its status and retry-after in the error if it asks to wait without a message: %i', async (status) => {
+    replyWith(status, { 'content-type': 'application/json', 'retry-after': '7' }, '{"error":"slow down"}');
+    const reply = await post('broken', initialize);
+    expect([reply.status, reply.headers.get('retry-after'), reply.message.error.message]).toEqual([
+      status,
+      '7',
+      `The MCP server broken replied with status ${status}`,
+    ]);
+  });
+
   it('gets an error in the place of a reply that its stream does not have', async () => {
     const error = { code: -32603, message: 'The MCP server broken ended its stream without a reply' };
     for (const event of ['{"jsonrpc":"2.0","method":"notifications/x"}', '{"jsonrpc":"2.0","id":77,"result":{}}']) {
