@@ -272,13 +272,26 @@ describe('a model allow-list', () => {
     [' bad ', 412],
     ['models/bad', 412],
     ['us.bad', 412],
+    ['bad-2024-11-20', 412],
+    ['bad-20250929', 412],
+    ['us.Bad@20250929', 412],
+    ['bad-08-2024', 412],
+    ['bad-0613', 412],
+    ['bad-latest', 412],
+    ['x/bad:nitro', 412],
     ['notbad', 200],
     ['bad-mini', 200],
+    ['bad-mini-2024-11-20', 200],
+    ['bad-1', 200],
+    ['bad-70b', 200],
+    ['ft:bad-2024-11-20:acme::x', 200],
     ['of/bad', 200],
+    ['bad-2026-01-01', 200],
   ])('also rejects other names of a rejected model: %j', async (model, status) => {
     const list = [
       { slug: 'bad', enabled: false, customHost: null },
       { slug: 'of/bad', enabled: true, customHost: null },
+      { slug: 'bad-2026-01-01', enabled: true, customHost: null },
     ];
     const harness = restricted({ allowAll: true, list, headers: null });
     expect((await ask(harness, '/v1/chat/completions', json, chat(`,"model":"${model}"`))).status).toBe(status);
