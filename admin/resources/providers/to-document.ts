@@ -94,11 +94,12 @@ async function modelsOf(
   const allowAll = integration.allowAllModels;
   const list: NonNullable<ProviderDocument['models']>['list'] = [];
   const headers: Record<string, Headers> = {};
-  for (const { slug, enabled, row } of await listModels(em, integration)) {
+  for (const { slug, enabled, enabledUnlisted, row } of await listModels(em, integration)) {
     const customHost = row?.customHost ?? null;
     const hasOwn = (row?.customHeaders ?? null) !== null;
     if (row && hasOwn) headers[slug] = await sealedModelHeaders.open(em, vault, row);
-    if (enabled !== allowAll || customHost !== null || hasOwn) list.push({ slug, enabled, customHost });
+    if (enabled !== allowAll || enabled !== enabledUnlisted || customHost !== null || hasOwn)
+      list.push({ slug, enabled, customHost });
   }
   if (allowAll && list.length === 0) return null;
   return { allowAll, list, headers: Object.keys(headers).length === 0 ? null : sealed(JSON.stringify(headers)) };

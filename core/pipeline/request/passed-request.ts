@@ -259,7 +259,7 @@ export function meteredBody(facts: PassedRequest | null, body: RequestBody): Req
 /** Reads the facts about the price of a request while its bytes pass. */
 class PassedFacts implements PassedRequest {
   readonly params: JsonObject = {};
-  /** That of the target's adapter. */
+  /** Function of the target's adapter. */
   choosesModel: ProviderAdapter['choosesModel'];
   readonly #ctx: RequestContext;
   readonly #type: string;

@@ -1,4 +1,5 @@
 import type { Settings } from '../../../../config/settings.ts';
+import { isNameOf } from '../../../../core/contract/values/models/is-name-of.ts';
 import { announceProviders } from '../../../announce/providers.ts';
 import { newId } from '../../../db/new-id.ts';
 import type { EntityManager } from '../../../db/open-database.ts';
@@ -54,6 +55,8 @@ export async function removeModels(change: Change, integration: Integration, slu
 export interface ListedModel {
   readonly slug: string;
   readonly enabled: boolean;
+  /** The value of `enabled` without stored settings. It is false for another name of a disabled model, even if all models are allowed. */
+  readonly enabledUnlisted: boolean;
   /** Stored settings of the model; null if there are none. */
   readonly row: IntegrationModel | null;
   /** The vendor's name of the model, if it differs. */
@@ -73,9 +76,11 @@ export async function listModels(em: EntityManager, integration: Integration): P
   const isPublic = deployments.length === 0 && !integration.configurations.custom_host;
   if (isPublic) for (const { slug } of knownModels(integration.aiProviderId)) canonical.set(slug, null);
   for (const row of rows) if (!canonical.has(row.slug)) canonical.set(row.slug, row.baseModelSlug ?? null);
+  const disabled = rows.filter(({ enabled }) => !enabled);
   return [...canonical].map(([slug, canonicalSlug]) => {
     const row = bySlug.get(slug) ?? (canonicalSlug === null ? undefined : bySlug.get(canonicalSlug)) ?? null;
-    return { slug, canonicalSlug, row, enabled: row?.enabled ?? integration.allowAllModels };
+    const enabledUnlisted = integration.allowAllModels && !disabled.some((model) => isNameOf(model.slug, slug));
+    return { slug, canonicalSlug, row, enabled: row?.enabled ?? enabledUnlisted, enabledUnlisted };
   });
 }
 

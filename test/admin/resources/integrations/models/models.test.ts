@@ -49,6 +49,28 @@ describe.each(ruleDatabases)('models of integrations, on %s', (database) => {
     ]);
   });
 
+  it('are disabled with their versions, except for versions that are enabled themselves', async () => {
+    const integration = { name: 'V', slug: 'v', ai_provider_id: 'openai', key: 'sk-0123456789abcdef' };
+    expect((await plane.ask('POST', '/integrations', { body: integration })).status).toBe(200);
+    await plane.ask('POST', '/providers', { body: { name: 'W', slug: 'w', integration_id: 'v' } });
+    const models = [
+      { slug: 'gpt-4o', enabled: false },
+      { slug: 'gpt-4o-2024-11-20', enabled: true, is_custom: true },
+    ];
+    expect((await plane.ask('PUT', '/integrations/v/models', { body: { models } })).status).toBe(200);
+    const listed = (await plane.ask('GET', '/integrations/v/models')).body.models;
+    const enabled = (slug: string) => listed.find((one: { slug: string }) => one.slug === slug)?.enabled;
+    expect(['gpt-4o', 'gpt-4o-2024-05-13', 'gpt-4o-2024-11-20', 'gpt-4o-mini'].map(enabled)).toEqual([false, false, true, true]);
+    const sent = (await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2Fw`)).body.document.models;
+    expect(sent.list).toEqual(
+      expect.arrayContaining([
+        { slug: 'gpt-4o', enabled: false, customHost: null },
+        { slug: 'gpt-4o-2024-05-13', enabled: false, customHost: null },
+        { slug: 'gpt-4o-2024-11-20', enabled: true, customHost: null },
+      ]),
+    );
+  });
+
   it('are only the added ones for a custom host, not the public ones of the provider', async () => {
     const configurations = { custom_host: 'https://models.example.com/v1' };
     const integration = { name: 'H', slug: 'h', ai_provider_id: 'openai', key: 'sk-0123456789abcdef', configurations };
