@@ -22,3 +22,11 @@ export function openRouterPriceName(model: string): string {
 export function geminiPriceName(model: string): string {
   return model.replace(/^models\/|-(?:gt|lte)-128k$/g, '');
 }
+
+/**
+ * True for Azure's model router under its own name, which is the default name of its deployments. Its reply states the model that it chose:
+ * https://learn.microsoft.com/azure/ai-foundry/openai/how-to/model-router
+ */
+export function isModelRouter(model: string): boolean {
+  return /^model-router/i.test(model);
+}

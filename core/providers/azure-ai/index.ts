@@ -5,6 +5,7 @@ import { providerError } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
 import { allBatches, allFiles, allFinetunes, storedOperations } from '../../formats/stored/stored-files.ts';
 import { declared } from '../../provider-settings/declaration.ts';
+import { isModelRouter } from '../../provider-settings/price-names.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath, realtimePath, storedPath } from './address.ts';
 import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate, ocr, rerank } from './media.ts';
@@ -31,6 +32,7 @@ const endpoint: FoundryAdapter = {
   forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
   proxyPath,
   modelSources: { headers: ['x-ms-oai-image-generation-deployment', 'azureml-model-deployment'] },
+  choosesModel: isModelRouter,
   operations: {
     chatComplete,
     complete,

@@ -5,6 +5,7 @@ import { providerError } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
 import { allBatches, allFiles, allFinetunes, storedOperations } from '../../formats/stored/stored-files.ts';
 import { declared, settingsSchema } from '../../provider-settings/declaration.ts';
+import { isModelRouter } from '../../provider-settings/price-names.ts';
 import { sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
@@ -37,6 +38,7 @@ const adapter: AzureAdapter = {
   },
   proxyPath,
   modelSources: { headers: ['x-ms-oai-image-generation-deployment'] },
+  choosesModel: isModelRouter,
   deploymentProbes,
   operations: {
     chatComplete,

@@ -67,6 +67,19 @@ it.each(['openrouter/auto', 'cheap@preset/mail'])(
   },
 );
 
+it.each([
+  ['azure-openai', { azure_resource_name: 'acme', azure_api_version: '2024-10-21' }],
+  ['azure-ai', { azure_foundry_url: 'https://acme.services.ai.azure.com' }],
+])('the record of a call of the model router at %s has the model of the reply', async (provider, settings) => {
+  const gateway = createHarness();
+  const config = JSON.stringify({ provider, api_key: 'k', ...settings });
+  const send = (model: string) =>
+    gateway.send({ body: { model, messages: [{ role: 'user', content: 'x' }] }, headers: { 'x-svc-config': config } });
+  gateway.script(replyWith(200, chat('gpt-4.1-nano-2025-04-14')), replyWith(200, chat('gpt-4.1-nano-2025-04-14')));
+  expect([(await send('model-router')).status, (await send('mine')).status]).toEqual([200, 200]);
+  expect(gateway.records.map(({ model }) => model)).toEqual(['gpt-4.1-nano-2025-04-14', 'mine']);
+});
+
 it('replies of Messages and Responses, also streamed, name the model of their record', async () => {
   const gateway = createHarness();
   const fallbacks = [{ model: 'dear' }];
