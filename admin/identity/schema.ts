@@ -43,10 +43,13 @@ const newPassword = v.pipe(
 const givenPassword = v.pipe(v.string(), v.maxLength(256, 'at most 256 characters'));
 const token = v.pipe(v.string(), v.maxLength(128, 'at most 128 characters'));
 
-/** A path of this service. Anything that a browser could read as another host is refused. */
-const returnTo = v.pipe(
+/**
+ * A path of this service. Anything that a browser could read as another host is refused. Requests of OAuth clients are such paths, and their
+ * parameters are long.
+ */
+export const returnTo = v.pipe(
   v.string(),
-  v.maxLength(2_048, 'at most 2,048 characters'),
+  v.maxLength(8_192, 'at most 8,192 characters'),
   v.regex(/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/, 'a path of this service such as /console is expected'),
 );
 

@@ -42,7 +42,7 @@ export function requirePkce(query: AuthorisationQuery): string {
   if (!/^[A-Za-z0-9_-]{43}$/.test(query.code_challenge ?? '')) {
     throw new OAuthError('invalid_request', 'code_challenge: the base64url SHA-256 of the code verifier is expected');
   }
-  if ((query.state ?? '').length > 512) throw new OAuthError('invalid_request', 'state: at most 512 characters');
+  if ((query.state ?? '').length > 2_048) throw new OAuthError('invalid_request', 'state: at most 2,048 characters');
   return query.code_challenge as string;
 }
 

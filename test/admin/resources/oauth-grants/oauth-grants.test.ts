@@ -258,6 +258,17 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
     expect((await decide(ada, page.resumeState)).url?.host).toBe('127.0.0.1:4711');
   });
 
+  it('a client with a long state gets it back, also if the user has to sign in first', async () => {
+    const state = JSON.stringify({ page: '"/:"'.repeat(200) });
+    const return_to = new URLSearchParams((await authorise(null, { state })).location?.split('?')[1]).get('return_to') ?? '';
+    const form = { method: 'POST', body: new URLSearchParams({ email: ada.email, password: ada.password, return_to }) };
+    const headers = { 'sec-fetch-site': 'same-origin' };
+    const signedIn = await fetch(`${plane.url}/v1/auth/sign-in`, { ...form, headers, redirect: 'manual' });
+    expect(signedIn.headers.get('location')).toBe(return_to);
+    const { resumeState } = await authorise(ada, Object.fromEntries(new URL(return_to, plane.url).searchParams));
+    expect((await decide(ada, resumeState)).url?.searchParams.get('state')).toBe(state);
+  });
+
   it('consent belongs to the session that asked, and to a page of this service', async () => {
     const { resumeState } = await authorise(ada);
     expect((await decide(bob, resumeState)).body).toMatchObject({ error: 'invalid_request' });
