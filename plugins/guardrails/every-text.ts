@@ -99,7 +99,7 @@ export function memberTexts(name: string, value: unknown, path: Path, parts: Tex
  * Members whose members have names of the caller's choice, also that of an id: schemas, whose names a model reads, variables of prompts, those of
  * the template of a chat, and the questions of decisions with the answers among which a model chooses.
  */
-const namedByCaller: ReadonlySet<string> = new Set([
+export const namedByCaller: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', 'dependencies', '$defs', 'definitions'],
   ...['variables', 'promptVariables', 'chat_template_kwargs', 'questions', 'criteria'],
 ]);

@@ -3,7 +3,7 @@ import { metaOfProtocol } from '../../core/contract/protocol/mcp/mcp-meta.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { depthMax, tooDeep } from './depth.ts';
 import { fileText } from './encoded-texts.ts';
-import { plainText, type TextPart } from './every-text.ts';
+import { namedByCaller, plainText, type TextPart } from './every-text.ts';
 
 /**
  * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
@@ -44,6 +44,8 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[], r
     return;
   }
   const members = value as JsonObject;
+  // Schemas of questions: clients show the names of a form, and models read those of tools.
+  const isNamed = namedByCaller.has(path.at(-1) as string);
   const data = !isData && contents.has(kindOf(path)) ? dataOf(members) : null;
   for (const key of Object.keys(members)) {
     if (key === '__proto__') throw new Error('The body has a member named __proto__');
@@ -52,7 +54,7 @@ function collect(value: unknown, path: (string | number)[], parts: TextPart[], r
       continue;
     }
     const isOfProtocol = reading === 'metadata' ? metaOfProtocol.test(key) : path[0] === 'others' && isParam(path, key);
-    if (isData && !isOfProtocol) parts.push({ text: key, path: [...path, key], kind: 'name' });
+    if ((isData || isNamed) && !isOfProtocol) parts.push({ text: key, path: [...path, key], kind: 'name' });
     const isTask = isOfProtocol && key === 'task';
     collectMember(members[key], key, path, parts, isTask ? 'data' : readingOf(key, members, isOfProtocol ? 'words' : reading));
   }

@@ -31,6 +31,14 @@ test('tool texts: results without encoded data, with names of structured content
   ]);
 });
 
+test.each([
+  ['of an elicitation', { requestedSchema: { type: 'object', properties: { secret: { type: 'string' } } } }],
+  ['of a tool in a sampling', { tools: [{ name: 'f', inputSchema: { type: 'object', properties: { secret: {} } } }] }],
+])('tool texts: the names in the schema %s are read', (_, params) => {
+  const names = toolTexts({ method: 'x', params }, 'output').filter(({ kind }) => kind === 'name');
+  expect(names.map(({ text }) => text)).toEqual(['secret']);
+});
+
 test('tool texts: deep values and members named __proto__ are refused', () => {
   let deep: unknown = 'end';
   for (let level = 0; level < 210; level++) deep = [deep];
