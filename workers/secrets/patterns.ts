@@ -28,8 +28,9 @@ export const secretPatterns: readonly SecretPattern[] = [
   { kind: 'GATEWAY_KEY', pattern: /(?<![A-Za-z0-9])svc_(?:ws|org|user|admin)_[A-Za-z0-9]{8,64}_[A-Za-z0-9]{16,128}/dg },
   {
     kind: 'PASSWORD_OR_TOKEN',
+    // A call of a function, such as `token = oauth2.getToken(`, is none.
     pattern:
-      /(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|credentials?)["']?\s{0,3}(?:[:=]|=>|\bis\b)\s{0,3}["'`]?(?<value>[^\s"'`,;<>{}()[\]]{8,200})/dgi,
+      /(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|credentials?)["']?\s{0,3}(?:[:=]|=>|\bis\b)\s{0,3}(?:["'`]|(?![\w$.]{1,200}\())(?<value>[^\s"'`,;<>{}()[\]]{8,200})/dgi,
     isValid: isRandom,
   },
 ];

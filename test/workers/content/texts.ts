@@ -153,6 +153,8 @@ export const secrets: Labelled = [
     'commit 4d785489a0b1c2d3e4f5061728394a5b6c7d8e9f fixes it',
     'id 550e8400-e29b-41d4-a716-446655440000',
     'const secret = getSecret(name);',
+    'const token = await oauth2Client.getToken(code); const credential = x509Identity.from({ key });',
+    'password=sha256Digest(text)',
     'The access key must have 20 characters.',
     'postgres://localhost:5432/shop',
     'sk-learn is a library for machine learning.',
