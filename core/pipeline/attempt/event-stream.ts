@@ -6,10 +6,11 @@ import type {
   StreamReader,
   StreamTranslator,
 } from '../../contract/provider/stream-event.ts';
-import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { toGatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject } from '../../contract/values/json/json.ts';
 import { EventFrames } from '../../contract/values/text/event-frames.ts';
 import { eventText, linesOf } from '../../contract/values/text/event-text.ts';
+import { GrowthLimit } from '../../contract/values/text/growth-limit.ts';
 import { RepeatedEvents } from './repeated-events.ts';
 
 /**
@@ -37,8 +38,7 @@ export class EventStream {
   isErrorFirst: boolean | null = null;
   /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
-  /** Characters that the translator may still write. */
-  #left = charactersFree;
+  readonly #growth = new GrowthLimit();
 
   /**
    * `decoding` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the bytes
@@ -70,7 +70,7 @@ export class EventStream {
    * become far longer.
    */
   push(chunk: Uint8Array): string {
-    this.#left += growthMax * chunk.length;
+    this.#growth.read(chunk.length);
     try {
       if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
       if (!this.#repeats) return this.#through(chunk);
@@ -138,13 +138,7 @@ export class EventStream {
   }
 
   #write({ data, event }: StreamEvent): string {
-    const text = eventText(data, event);
-    this.#left -= text.length;
-    if (this.#left < 0) {
-      const message = `The provider sent a stream that would be more than ${growthMax} times as long in the format of the client`;
-      throw new GatewayError('upstream_invalid', { message });
-    }
-    return text;
+    return this.#growth.write(eventText(data, event));
   }
 
   #frame(text: string): string {
@@ -186,13 +180,6 @@ export class EventStream {
     for (const item of translated) this.#out += this.#write(item);
   }
 }
-
-/**
- * Maximum characters that a translator writes for each byte of the provider, beside the first `charactersFree`. Each event of the client can repeat
- * what one event of the provider has, such as the id of the reply: an id of 1 MB and 20,000 short deltas would be 20 GB.
- */
-const growthMax = 20;
-const charactersFree = 16_000_000;
 
 /**
  * Returns the comments of a frame without an event. Its other lines, such as `retry:`, concern the connection to the provider. OpenAI's

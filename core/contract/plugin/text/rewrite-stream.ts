@@ -2,6 +2,7 @@ import { GatewayError } from '../../values/errors/errors.ts';
 import { parseObject } from '../../values/json/json.ts';
 import { EventFrames } from '../../values/text/event-frames.ts';
 import { dataOf, hasMarkedLine, typedEvent, withData } from '../../values/text/event-text.ts';
+import { GrowthLimit } from '../../values/text/growth-limit.ts';
 import type { EventRewriter } from './rewrite-events.ts';
 
 /** Characters of the longest end mark. */
@@ -11,13 +12,15 @@ const endMarkMax = 'data: [DONE]\r\n'.length;
 export class StreamRewriter {
   readonly #events: EventRewriter;
   readonly #frames = new EventFrames();
+  readonly #growth = new GrowthLimit();
 
   constructor(events: EventRewriter) {
     this.#events = events;
   }
 
-  /** Returns the bytes to send; null if no event is complete. Throws GatewayError for an event that cannot be rewritten. */
+  /** Returns the bytes to send; null if no event is complete. Throws GatewayError for an event that cannot be rewritten, and for a stream that would become far longer. */
   next(chunk: Uint8Array): Uint8Array | null {
+    this.#growth.read(chunk.length);
     let sent = '';
     for (const frame of this.#frames.push(chunk)) sent += this.#rewriteFrame(frame);
     // Hooks are not called at the end of a stream: the last event would never be sent.
@@ -38,7 +41,7 @@ export class StreamRewriter {
     const event = parseObject(text);
     if (event === null) throw unreadable();
     const before = this.#events.rewrite(event).map(typedEvent).join('');
-    return before + withData(frame, JSON.stringify(event));
+    return this.#growth.write(before + withData(frame, JSON.stringify(event)));
   }
 }
 

@@ -361,6 +361,17 @@ describe('replyTexts', () => {
   });
 });
 
+it('a stream whose events would repeat a long text far too often is not rewritten', () => {
+  const stream = new StreamRewriter(createEventRewriter('responses', maskWord));
+  const at = { output_index: 0, content_index: 0 };
+  stream.next(Buffer.from(data({ type: 'response.output_text.delta', ...at, delta: 'a'.repeat(500_000) })));
+  const done = Buffer.from(data({ type: 'response.output_text.done', ...at }));
+  const send = () => {
+    for (let i = 0; i < 1_000; i++) stream.next(done);
+  };
+  expect(send).toThrow('more than 20 times as long');
+});
+
 it.each([false, true])('native blocks do not repeat a rewritten text; streamed: %s', async (stream) => {
   const gateway = start();
   gateway.provider(

@@ -1,0 +1,25 @@
+import { GatewayError } from '../errors/errors.ts';
+
+/** Maximum characters that are written for each byte that is read, beside the first `charactersFree`. */
+const growthMax = 20;
+const charactersFree = 16_000_000;
+
+/**
+ * Limits the length of a stream of which each event is converted. An event for the client can repeat what one event of the provider has, such as
+ * the id or the text of the reply: an id of 1 MB and 20,000 short deltas would be 20 GB.
+ */
+export class GrowthLimit {
+  #left = charactersFree;
+
+  read(bytes: number): void {
+    this.#left += growthMax * bytes;
+  }
+
+  /** Returns the text. Throws GatewayError if the converted stream is too long with it. */
+  write(text: string): string {
+    this.#left -= text.length;
+    if (this.#left >= 0) return text;
+    const message = `The provider sent a stream that would be more than ${growthMax} times as long for the client`;
+    throw new GatewayError('upstream_invalid', { message });
+  }
+}
