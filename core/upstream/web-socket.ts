@@ -164,7 +164,7 @@ function toHandshakeError(error: Error, phase: Phase): GatewayError {
 }
 
 function toHeaderObject(list: HeaderList): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = {};
+  const headers: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i] as string;
     const value = list[i + 1] as string;

@@ -59,12 +59,14 @@ function send(given: UpstreamCall, trusted = ['127.0.0.1']) {
 }
 
 it('upstream WebSocket: path and headers are sent unchanged, with repeated headers', async () => {
-  const headers = ['x-a', '1', 'x-a', '2', 'connection', 'close', 'sec-websocket-key', 'mine'];
+  const names = ['constructor', '3', '__proto__', '4'];
+  const headers = ['x-a', '1', 'x-a', '2', 'connection', 'close', 'sec-websocket-key', 'mine', ...names];
   const { outcome, transport } = send(call({ path: "/v1//x/../%2e'?a=b c".replace(' ', '%20'), headers }));
   const { socket } = await outcome;
   const handshake = provider.handshakes.at(-1);
   expect(handshake?.path).toBe("/v1//x/../%2e'?a=b%20c");
   expect(handshake?.headers['x-a']).toBe('1, 2');
+  expect(handshake?.headers.constructor).toBe('3');
   expect(handshake?.headers['sec-websocket-key']).not.toBe('mine');
   socket?.terminate();
   await within(transport.close(), 'the end of the transport');
