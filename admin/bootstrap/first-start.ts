@@ -129,11 +129,9 @@ async function inviteOwner(change: Change, settings: Settings, organisationId: s
 }
 
 function toFirstKeys(settings: Settings, made: FirstItems, ownerLink: string | null): FirstKeys {
-  const anyHost = settings.host === '0.0.0.0' || settings.host === '::';
-  const host = anyHost ? '127.0.0.1' : settings.host.includes(':') ? `[${settings.host}]` : settings.host;
-  const scheme = settings.tlsCert ? 'https' : 'http';
   return {
-    base_url: `${scheme}://${host}:${settings.port}/v1`,
+    // A control plane on a machine of its own has no gateway at HOST and PORT.
+    base_url: `${settings.gatewayUrl}/v1`,
     control_plane_url: settings.controlPlaneUrl,
     admin_key: made.adminKey,
     workspace_key: made.workspaceKey,

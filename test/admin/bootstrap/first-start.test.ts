@@ -50,6 +50,16 @@ describe.each(ruleDatabases)('the first start, on %s', (name) => {
     await later.close();
   });
 
+  it.each([
+    [{}, 'http://127.0.0.1:8787/v1'],
+    [{ HOST: '::', PORT: '9000' }, 'http://127.0.0.1:9000/v1'],
+    [{ ROLE: 'control-plane', GATEWAY_URL: 'http://10.0.0.20:8787' }, 'http://10.0.0.20:8787/v1'],
+  ])('writes the address at which this machine reaches a gateway to first-keys.json, with %j', async (env, address) => {
+    const plane = await startPlaneWith(settingsWith(env));
+    expect(plane.control.firstKeys?.base_url).toBe(address);
+    await plane.close();
+  });
+
   it('creates a link for the first owner only if one is named', async () => {
     const plane = await startPlaneWith(settingsWith({ BOOTSTRAP_OWNER_EMAIL: 'Owner@Example.com' }));
     const link = plane.control.firstKeys?.owner_link ?? '';
