@@ -3,7 +3,8 @@ import { createZstdDecompress, type ZstdDecompress, type ZstdOptions } from 'nod
 
 /**
  * Decodes all frames of a stream. The decoder of Node ends behind the first frame and drops the rest of its chunk (nodejs/node#64741). Fails at
- * the start of a frame beyond the first `framesMax` in the middle of chunks, because each of these needs a decoder of its own.
+ * the start of a frame beyond the first `framesMax` in the middle of chunks, because each of these needs a decoder of its own, and if the last
+ * frame is cut off, which the decoder of Node accepts.
  */
 export class ZstdStream extends Transform {
   readonly #options: ZstdOptions;
@@ -43,9 +44,22 @@ export class ZstdStream extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    if (this.#decoder === null) return done();
-    this.#decoder.once('end', () => done());
-    this.#decoder.end();
+    const decoder = this.#decoder;
+    if (decoder === null) return done();
+    // An error would drop what a slow reader has not taken yet.
+    if (decoder.readableLength > 0) {
+      decoder.once('data', () => this._flush(done));
+      return;
+    }
+    decoder.removeAllListeners('data').removeAllListeners('error').resume();
+    // At the end of a frame a decoder expects the magic number of another one. Within a frame it takes these bytes as its content.
+    decoder.once('error', (error: NodeJS.ErrnoException) => {
+      const isComplete = error.code === 'ZSTD_error_prefix_unknown' && this.#written >= magicBytes;
+      done(isComplete ? null : cutOff());
+    });
+    decoder.write(Buffer.alloc(magicBytes), (error) => {
+      if (!error) done(cutOff());
+    });
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -64,4 +78,11 @@ export class ZstdStream extends Transform {
     this.#written = 0;
     return decoder;
   }
+}
+
+/** Length of the number with which each frame begins. */
+const magicBytes = 4;
+
+function cutOff(): Error {
+  return new Error('The last frame is cut off');
 }

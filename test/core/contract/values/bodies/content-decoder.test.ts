@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { contentDecoder, decodeBodySync, decodeWhole } from '../../../../../core/contract/values/bodies/content-decoder.ts';
 
@@ -63,6 +64,38 @@ describe('streams in zstd', () => {
     await expect(decoded(Buffer.concat([frames, Buffer.from('other bytes')]), 1_000_000)).rejects.toThrow();
     const empty = Buffer.concat(Array.from({ length: 1_001 }, () => zstdCompressSync('')));
     await expect(decoded(empty, 1_000_000)).rejects.toThrow('more than 1000 frames');
+  });
+
+  it.each([7, 1_000_000])('fail if they are cut off, in chunks of %i bytes', async (size) => {
+    const random = randomBytes(300);
+    const checked = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
+    for (const frame of [zstdCompressSync(text(200)), zstdCompressSync(text(200), checked), zstdCompressSync(random)]) {
+      expect(await decoded(frame, size)).toBe(String(zstdDecompressSync(frame)));
+      for (let end = 1; end < frame.length; end++) {
+        await expect(decoded(frame.subarray(0, end), size), `${end} bytes`).rejects.toThrow();
+      }
+    }
+    const second = Buffer.concat([frames, zstdCompressSync(random)]);
+    await expect(decoded(second.subarray(0, -1), size)).rejects.toThrow('The last frame is cut off');
+    await expect(decoded(skippable.subarray(0, -1), size)).rejects.toThrow('The last frame is cut off');
+    expect(await decoded(Buffer.alloc(0), size)).toBe('');
+  });
+
+  it('pass on what came before the end that is cut off, also to a slow reader, and nothing else', async () => {
+    const plain = randomBytes(400_000);
+    const decoder = contentDecoder('zstd');
+    decoder?.end(zstdCompressSync(plain).subarray(0, -100_000));
+    const read: Buffer[] = [];
+    const reading = async () => {
+      for await (const part of decoder ?? []) {
+        read.push(part);
+        await turn();
+      }
+    };
+    await expect(reading()).rejects.toThrow('The last frame is cut off');
+    const received = Buffer.concat(read);
+    expect(received.length).toBeGreaterThan(100_000);
+    expect(received.equals(plain.subarray(0, received.length))).toBe(true);
   });
 
   it('decode no more than is read', async () => {
