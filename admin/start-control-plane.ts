@@ -23,6 +23,7 @@ import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart, givenKeys } from './bootstrap/first-start.ts';
 import { createClickHouse } from './clickhouse/clickhouse.ts';
+import { closeServer } from './close-server.ts';
 import type { DatabaseProblem } from './database-problem.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
 import type { NewRecord } from './define-resource.ts';
@@ -288,21 +289,5 @@ function listen(server: Server, settings: Settings): Promise<number> {
     server.listen({ host: settings.controlPlaneHost, port: settings.controlPlanePort, exclusive: true }, () => {
       resolve((server.address() as AddressInfo).port);
     });
-  });
-}
-
-/** Milliseconds that running requests may take after a stop signal. */
-const finishMs = 5_000;
-
-/** Lets running requests finish; keep-alive connections close when idle. */
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const force = setTimeout(() => server.closeAllConnections(), finishMs);
-    server.on('request', (_, reply) => reply.once('close', () => setImmediate(() => server.closeIdleConnections())));
-    server.close(() => {
-      clearTimeout(force);
-      resolve();
-    });
-    server.closeIdleConnections();
   });
 }
