@@ -9,7 +9,7 @@ import type { MessageFields } from './chat-quirks.ts';
  */
 const addedFields = [
   ...['reasoning_content', 'reasoning', 'content_blocks', 'images', 'citations', 'extra_content'],
-  // Of OpenRouter, of Groq's tools, and of Mistral.
+  // These are fields of OpenRouter, of Groq's own tools, and of Mistral.
   ...['reasoning_details', 'executed_tools', 'prefix'],
 ];
 
