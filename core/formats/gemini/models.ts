@@ -11,6 +11,8 @@ export interface GeminiTraits {
   readonly penalties: boolean;
   /** Requires function calls in the history to carry their ids and reasoning signatures: since 3. */
   readonly signedCalls: boolean;
+  /** Accepts JSON as the form of the reply beside tools: since 3. Older models reject the two together. */
+  readonly jsonBesideTools: boolean;
   /** Speech models from 3.8 accept instructions in `speechMetadata`. */
   readonly speechStyle: boolean;
   /** Images up to 4K are supported (`imageSize`): since 3. */
@@ -32,6 +34,7 @@ export function traitsOf(model: string): GeminiTraits {
     budgetMax: pro ? 32_768 : 24_576,
     penalties: version < 400,
     signedCalls: version >= 300,
+    jsonBesideTools: version >= 300 || version === 0,
     speechStyle: version >= 308,
     imageSizes: version >= 300,
   };

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../../contract/values/json/json.ts
 import { noteOnce } from '../../note-once.ts';
 import { reportImageDetail } from '../../openai/image-detail.ts';
 import { type LostParams, openAiOnly, passedParams } from '../../openai/passed-params.ts';
+import { traitsOf } from '../models.ts';
 import { toConversation } from './contents.ts';
 import { generationConfig } from './generation-config.ts';
 import { toolParams } from './tools.ts';
@@ -41,10 +42,13 @@ export function chatRequest(params: JsonObject, call: OperationCall, options: Ge
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
   reportImageDetail(params.messages, call);
   const { system, contents } = toConversation(params.messages, call);
-  const config = { ...generationConfig(params, call), ...objectIn(params.generationConfig) };
+  const derived = generationConfig(params, call);
   const { toolConfig, ...tools } = toolParams(params, call, options);
+  const asked = withJsonByInstruction(derived, params, call, tools.tools !== undefined);
+  const config = { ...asked.config, ...objectIn(params.generationConfig) };
   const choice = { ...objectIn(toolConfig), ...objectIn(params.toolConfig) };
-  const instruction = params.systemInstruction ?? (system.length > 0 ? { parts: system } : undefined);
+  const parts = [...system, ...asked.instruction];
+  const instruction = params.systemInstruction ?? (parts.length > 0 ? { parts } : undefined);
   return {
     ...(instruction === undefined ? {} : { systemInstruction: instruction }),
     contents,
@@ -56,6 +60,26 @@ export function chatRequest(params: JsonObject, call: OperationCall, options: Ge
     ...serviceTier(params.service_tier, call, options),
     ...passed,
   };
+}
+
+/**
+ * Replaces the form of the reply by an instruction, with the schema in it, if the model rejects the form because of the tools. Native
+ * instructions of the caller stay as they are.
+ */
+function withJsonByInstruction(
+  config: JsonObject,
+  params: JsonObject,
+  call: OperationCall,
+  hasTools: boolean,
+): { readonly config: JsonObject; readonly instruction: readonly JsonObject[] } {
+  const { responseMimeType: type, responseSchema: _schema, ...others } = config;
+  const isAccepted = type === undefined || !hasTools || traitsOf(call.model).jsonBesideTools;
+  if (isAccepted || params.systemInstruction !== undefined) return { config, instruction: [] };
+  noteOnce(call.adapted, 'response_format');
+  const { schema } = objectIn(objectIn(params.response_format).json_schema);
+  const rule = isObject(schema) ? ` It must be valid under this JSON schema: ${JSON.stringify(schema)}` : '';
+  const text = `Unless you call a function, answer with one valid JSON value and nothing else: no introduction, no code fence.${rule}`;
+  return { config: others, instruction: [{ text }] };
 }
 
 function serviceTier(tier: unknown, call: OperationCall, options: GeminiRequestOptions): JsonObject {
