@@ -2,6 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { schemaWithoutBounds } from '../../formats/json-schema-bounds.ts';
 import { noteOnce } from '../../formats/note-once.ts';
+import { jsonInstruction } from '../../formats/openai/json-instruction.ts';
 import { type LostParams, openAiOnly, passedParams } from '../../formats/openai/passed-params.ts';
 import { toConversation } from './chat-messages.ts';
 import { toolParams } from './tools.ts';
@@ -35,18 +36,23 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
   const { messages, documents } = toConversation(params.messages, call);
   if (Array.isArray(params.documents)) documents.unshift(...params.documents);
   const stop = typeof params.stop === 'string' ? [params.stop] : params.stop;
+  const tools = toolParams(params, call);
+  // The provider rejects the form of the reply beside tools and documents.
+  const isRejected = tools.tools !== undefined || documents.length > 0;
+  const instruction = isRejected ? jsonInstruction(params.response_format) : null;
+  if (instruction !== null) noteOnce(call.adapted, 'response_format');
   return {
     model: params.model,
-    messages,
+    messages: instruction === null ? messages : [{ role: 'system', content: instruction }, ...messages],
     ...given('documents', documents.length > 0 ? documents : undefined),
-    ...toolParams(params, call),
+    ...tools,
     ...given('max_tokens', params.max_completion_tokens ?? params.max_tokens),
     ...given('p', params.top_p),
     ...given('k', params.top_k),
     ...given('stop_sequences', Array.isArray(stop) && stop.length > 0 ? stop : undefined),
     ...penalty('frequency_penalty', params, call),
     ...penalty('presence_penalty', params, call),
-    ...responseFormat(params, call),
+    ...(instruction === null ? responseFormat(params, call) : {}),
     ...thinking(params, call),
     ...passed,
     ...given('stream', params.stream),

@@ -2,6 +2,7 @@ import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { noteOnce } from '../../note-once.ts';
 import { reportImageDetail } from '../../openai/image-detail.ts';
+import { jsonInstruction } from '../../openai/json-instruction.ts';
 import { type LostParams, openAiOnly, passedParams } from '../../openai/passed-params.ts';
 import { traitsOf } from '../models.ts';
 import { toConversation } from './contents.ts';
@@ -43,8 +44,9 @@ export function chatRequest(params: JsonObject, call: OperationCall, options: Ge
   reportImageDetail(params.messages, call);
   const { system, contents } = toConversation(params.messages, call);
   const derived = generationConfig(params, call);
-  const { toolConfig, ...tools } = toolParams(params, call, options);
-  const asked = withJsonByInstruction(derived, params, call, tools.tools !== undefined);
+  const chosen = toolParams(params, call, options);
+  const { toolConfig, ...tools } = chosen;
+  const asked = withJsonByInstruction(derived, params, call, chosen);
   const config = { ...asked.config, ...objectIn(params.generationConfig) };
   const choice = { ...objectIn(toolConfig), ...objectIn(params.toolConfig) };
   const parts = [...system, ...asked.instruction];
@@ -63,22 +65,21 @@ export function chatRequest(params: JsonObject, call: OperationCall, options: Ge
 }
 
 /**
- * Replaces the form of the reply by an instruction, with the schema in it, if the model rejects the form because of the tools. Native
- * instructions of the caller stay as they are.
+ * Replaces the form of the reply by an instruction if the model rejects the form because of the tools, as Gemini 3 does if it must call
+ * one. Native instructions of the caller stay as they are.
  */
 function withJsonByInstruction(
   config: JsonObject,
   params: JsonObject,
   call: OperationCall,
-  hasTools: boolean,
+  tools: JsonObject,
 ): { readonly config: JsonObject; readonly instruction: readonly JsonObject[] } {
   const { responseMimeType: type, responseSchema: _schema, ...others } = config;
-  const isAccepted = type === undefined || !hasTools || traitsOf(call.model).jsonBesideTools;
-  if (isAccepted || params.systemInstruction !== undefined) return { config, instruction: [] };
+  const isForced = objectIn(objectIn(tools.toolConfig).functionCallingConfig).mode === 'ANY';
+  const isAccepted = tools.tools === undefined || (traitsOf(call.model).jsonBesideTools && !isForced);
+  const text = type === undefined || isAccepted ? null : jsonInstruction(params.response_format);
+  if (text === null || params.systemInstruction !== undefined) return { config, instruction: [] };
   noteOnce(call.adapted, 'response_format');
-  const { schema } = objectIn(objectIn(params.response_format).json_schema);
-  const rule = isObject(schema) ? ` It must be valid under this JSON schema: ${JSON.stringify(schema)}` : '';
-  const text = `Unless you call a function, answer with one valid JSON value and nothing else: no introduction, no code fence.${rule}`;
   return { config: others, instruction: [{ text }] };
 }
 

@@ -29,3 +29,19 @@ it.each([
   expect(chat.toProvider?.(call.params, call)).toMatchObject({ thinking });
   expect([call.adapted, call.dropped]).toEqual([adapted, dropped]);
 });
+
+it.each([
+  ['tools', { tools: [{ type: 'function', function: { name: 'weather' } }] }],
+  ['documents', { documents: ['Paris is a city.'] }],
+])('cohere: JSON as the form of the reply is an instruction beside %s', (_, more) => {
+  const schema = { type: 'object', properties: { city: { type: 'string' } } };
+  const response_format = { type: 'json_schema', json_schema: { name: 'place', schema } };
+  const call = callOf({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], response_format, ...more }, {}, {});
+  const body = chat.toProvider?.(call.params, call);
+  expect(body).not.toHaveProperty('response_format');
+  expect(body?.messages).toEqual([
+    { role: 'system', content: expect.stringContaining(JSON.stringify(schema)) },
+    { role: 'user', content: 'Hi' },
+  ]);
+  expect(call.adapted).toEqual(['response_format']);
+});

@@ -29,6 +29,12 @@ describe('Gemini: JSON as the form of the reply', () => {
     expect(adapted).toEqual(['response_format']);
   });
 
+  it('is an instruction beside tools of which one must be called', () => {
+    const { config, adapted } = sent({ response_format, tools, tool_choice: 'required', model: 'gemini-3-flash' });
+    expect(config).toBeUndefined();
+    expect(adapted).toEqual(['response_format']);
+  });
+
   it.each([
     ['without tools', { response_format }],
     ['since Gemini 3', { response_format, tools, model: 'gemini-3-flash' }],
