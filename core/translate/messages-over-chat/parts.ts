@@ -26,6 +26,7 @@ export function partsOfBlocks(
   return content.flatMap((block, index) => {
     const at = content.length === 1 ? path : `${path}[${index}]`;
     if (!isObject(block)) throw badParam(at, 'a content block must be an object');
+    if (typeof block.type !== 'string') throw badParam(`${at}.type`, 'text is required');
     return partsOfBlock(block, at, call, understands).map((part) => withHint(part, block, call, understands));
   });
 }

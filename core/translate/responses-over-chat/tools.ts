@@ -13,6 +13,7 @@ export function toolParams(params: JsonObject, call: OperationCall, understands:
   if (!Array.isArray(params.tools)) return {};
   let tools = params.tools.flatMap((tool, index) => {
     if (!isObject(tool)) throw badParam(`tools[${index}]`, 'a tool must be an object');
+    if (typeof tool.type !== 'string') throw badParam(`tools[${index}].type`, 'text is required');
     return chatTool(tool, call, understands);
   });
   const { choice, only } = toolChoice(params.tool_choice, call);
