@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import { createEventRewriter } from '../core/contract/plugin/text/rewrite-events.ts';
 import { decodeBodySync } from '../core/contract/values/bodies/content-decoder.ts';
+import { reportsLostSession } from '../core/mcp/sessions/lost-session.ts';
+import { RepeatedEvents } from '../core/pipeline/attempt/repeated-events.ts';
 import { replyTo } from '../core/providers/mock/chat-reply.ts';
 import { type MockBehaviour, parseModelName } from '../core/providers/mock/model-name.ts';
+import { claimIssues } from '../plugins/guardrails/checks/jwt/claims.ts';
 import { HeldStream } from '../plugins/guardrails/held-stream.ts';
 
 /**
@@ -49,6 +52,24 @@ it.each<[string, () => unknown]>([
       const content = ` a  b${' '.repeat(n)}`;
       const { text } = replyTo({ messages: [{ role: 'user', content }], max_tokens: 1 }, parseModelName('echo') as MockBehaviour);
       expect(text).toBe(' a');
+    },
+  ],
+  ['errors of MCP servers with many spaces', () => expect(reportsLostSession(`bad request${' '.repeat(n)}x`, 1)).toBe(false)],
+  [
+    'events of many unused values in one line',
+    () => new RepeatedEvents(['text']).learn(`data: {${Array.from({ length: n / 2 }, () => '"text":"a"').join()}}\n\n`),
+  ],
+  [
+    'tokens of many roles',
+    () => {
+      const values = Array.from({ length: 20 }, (_, i) => `^admin-[a-z]+${i}$`);
+      const rules = {
+        requiredClaims: [],
+        claimValues: { roles: { values, matchType: 'regex' as const } },
+        headerPayloadMatch: [],
+      } as const;
+      const roles = Array.from({ length: n / 4 }, (_, i) => `role${i}`);
+      expect(claimIssues({ roles }, rules, () => undefined).issues).toHaveLength(1);
     },
   ],
   ['names of codings with much white space', () => decodeBodySync(Buffer.from('a'), `${'\u00a0'.repeat(n)}x`, 1)],

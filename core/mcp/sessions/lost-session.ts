@@ -8,10 +8,18 @@ import type { RpcId } from '../../json-rpc/messages.ts';
  */
 export function reportsLostSession(body: string, id: RpcId | null): boolean {
   const reply = parseObject(body);
-  if (reply === null) return lostSession.test(body.trim());
+  if (reply === null) return isLostSession(body);
   if (reply.result !== undefined || (reply.id !== undefined && reply.id !== null && reply.id === id)) return false;
   const message = parseObject(JSON.stringify(reply.error ?? null))?.message ?? reply.error ?? reply.message;
-  return typeof message === 'string' && lostSession.test(message.trim());
+  return typeof message === 'string' && isLostSession(message);
+}
+
+/** Longer texts are no such error. The search in many spaces takes quadratic time. */
+const textLengthMax = 200;
+
+function isLostSession(text: string): boolean {
+  const trimmed = text.trim();
+  return trimmed.length <= textLengthMax && lostSession.test(trimmed);
 }
 
 const name = '(?:mcp[- ]?)?session(?:[- ]?id)?(?: header)?';

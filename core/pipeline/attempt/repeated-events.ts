@@ -100,8 +100,8 @@ function valueEnd(text: string, from: number): number {
     let before = end;
     while (text.charCodeAt(before - 1) === backslash) before--;
     if ((end - before) % 2 === 1) continue;
-    const line = text.indexOf('\n', from);
-    return line !== -1 && line < end ? -1 : end;
+    // A search in all of the text would take quadratic time in a long line of many values.
+    return text.slice(from, end).includes('\n') ? -1 : end;
   }
   return -1;
 }

@@ -41,7 +41,7 @@ function matches(claim: unknown, { values: wanted, matchType }: ClaimRule): bool
   const items = Array.isArray(claim) ? list : [claim, ...(typeof claim === 'string' ? claim.split(/[ ,]+/) : [])];
   switch (matchType) {
     case 'regex':
-      return list.some((item) => (wanted as string[]).some((text) => RE2JS.compile(text).matcher(String(item)).find()));
+      return findsPattern(list, wanted as readonly string[]);
     case 'contains':
       return wanted.some((one) => items.includes(one));
     case 'containsAll':
@@ -49,4 +49,10 @@ function matches(claim: unknown, { values: wanted, matchType }: ClaimRule): bool
     default:
       return list.length === 1 && wanted.some((one) => one === list[0]);
   }
+}
+
+/** A token may have thousands of items, and to compile a pattern takes longer than to search one of them. */
+function findsPattern(list: readonly unknown[], texts: readonly string[]): boolean {
+  const patterns = texts.map((text) => RE2JS.compile(text));
+  return list.some((item) => patterns.some((pattern) => pattern.matcher(String(item)).find()));
 }
