@@ -97,7 +97,7 @@ export function memberTexts(name: string, value: unknown, path: Path, parts: Tex
 
 /**
  * Members whose members have names of the caller's choice, also that of an id: schemas, whose names a model reads, variables of prompts, those of
- * the template of a chat, and the questions of decisions with the answers among which a model chooses.
+ * the template of a chat, and the questions of decisions with the options among which a model chooses.
  */
 export const namedByCaller: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', 'dependentRequired', 'dependencies', '$defs', 'definitions'],
@@ -155,7 +155,7 @@ export function deltaTexts(events: readonly JsonObject[]): string[] {
 
 /**
  * Returns the path of a text with the `index` of items that have one, because an event holds some of the choices or calls only. The texts of all parts
- * of a candidate of Gemini continue each other, thoughts and others apart: an event may begin with a part of another kind.
+ * of a candidate of Gemini continue each other, reasoning and others apart: an event may begin with a part of another kind.
  */
 function placeOf(event: JsonObject, path: Path): string {
   let holder: unknown = event;

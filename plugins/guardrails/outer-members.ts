@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, listOf, objectsIn } from '../../core/contract/values/json/json.ts';
-import { isWord } from './every-text.ts';
+import { everyText, isWord, type TextPart } from './every-text.ts';
 import { ofRequest } from './texts.ts';
 import type { StreamFormat } from './window/event-texts.ts';
 
@@ -56,7 +56,13 @@ function furtherOf(format: StreamFormat, event: JsonObject, body: JsonObject): J
 /** A string of one word is a setting or padding, such as `obfuscation`, which differs in each event. */
 function mayHoldText(format: StreamFormat, name: string, value: unknown): boolean {
   if (elsewhere.has(name) || (format === 'responses' && ofRequest.has(name))) return false;
-  return typeof value === 'string' ? !isWord(value) : typeof value === 'object' && value !== null;
+  return typeof value === 'string' ? !isWord(value) : hasText(value);
+}
+
+function hasText(value: unknown): boolean {
+  const parts: TextPart[] = [];
+  everyText(value, [], parts);
+  return parts.length > 0;
 }
 
 function ofChoice({
@@ -75,8 +81,8 @@ function ofChoice({
 export function outerRewriter(format: StreamFormat, old: JsonObject, changed: JsonObject): (event: JsonObject) => JsonObject {
   const names = changedMembers(old, changed);
   if (names.length === 0) return (event) => event;
-  // By their JSON, because a comparison with each of them for every event would take quadratic time.
-  const places = new Map(listOf(old[furtherName]).map((one, at) => [JSON.stringify(one), at]));
+  // A stream may have a value of its own in each event, such as the offsets of a filter.
+  const known = new Map(listOf(old[furtherName]).map((one, index) => [JSON.stringify(one), index]));
   return (event) => {
     const head = heads[format](event);
     if (head === null) return event;
@@ -84,8 +90,7 @@ export function outerRewriter(format: StreamFormat, old: JsonObject, changed: Js
     for (const name of names)
       if (Object.hasOwn(head, name) && isDeepStrictEqual(head[name], old[name])) next[name] = changed[name];
     const own = furtherOf(format, event, old);
-    const at = own === null ? undefined : places.get(JSON.stringify(own));
-    const further = at === undefined ? undefined : listOf(changed[furtherName])[at];
+    const further = own === null ? null : listOf(changed[furtherName])[known.get(JSON.stringify(own)) ?? -1];
     if (isObject(further)) {
       const { choices, ...members } = further;
       Object.assign(next, members);

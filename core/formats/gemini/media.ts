@@ -73,7 +73,7 @@ function fileData(fileUri: string, mimeType: string): JsonObject {
 }
 
 /** Returns the media type for the extension of a file name or address; null if the extension is missing or unknown. */
-export function typeOf(name: string): string | null {
+function typeOf(name: string): string | null {
   const ending = /\.([a-z0-9]{2,4})(?:[?#]|$)/i.exec(name)?.[1];
   return ending === undefined ? null : (mediaTypes[ending.toLowerCase()] ?? null);
 }

@@ -54,7 +54,7 @@ describe('all_messages: a text is checked that is', () => {
       '{"model":"m","state":"x","questions":{"secret":{"type":"noul","instructions":"?"}}}',
     ],
     [
-      'an answer to a question of a decision',
+      'an option of a question of a decision',
       '/v1/decisions',
       '{"model":"m","state":"x","questions":{"a":{"type":"choice","criteria":{"secret":"x"}}}}',
     ],

@@ -35,7 +35,8 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   inline_custom_host_blocked: 'Store the host in an integration, or turn `block_inline_config` off.',
   inline_provider_url_blocked: 'Store the URL in an integration, or turn `block_inline_config` off.',
   inline_forward_headers_blocked: 'Set `forward_headers` in a saved config, or turn `block_inline_config` off.',
-  unsupported_operation: 'Use a provider with this function: see [providers.md](providers.md#functions).',
+  unsupported_operation:
+    'Use a provider with this function: see [providers.md](providers.md#functions). With 426, send a POST instead of opening a session.',
   body_too_large:
     'Send a smaller body, or raise the limit in [settings.md](settings.md): `JSON_BODY_MAX`, `STREAMED_BODY_MAX` or another.',
   uri_too_long: 'Shorten the path and query.',
