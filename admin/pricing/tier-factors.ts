@@ -55,7 +55,7 @@ function ofOpenAi(model: string): TierFactors {
   return priority === 1 ? none : { flex, priority, fast: priority };
 }
 
-/** https://platform.claude.com/docs/en/build-with-claude/fast-mode (read 2026-11-30) */
+/** https://platform.claude.com/docs/en/build-with-claude/fast-mode */
 function ofAnthropic(model: string): TierFactors {
   return { fast: /opus-4-[67]/.test(model) ? 6 : 2 };
 }

@@ -14,8 +14,8 @@ const perToken = (input: number, cacheRead: number | null, output: number): Row[
 const perCharacter = (price: number): Row[1] => ({ tokens: {}, units: { characters: price } });
 
 /**
- * Prices that OpenAI publishes and the public list lacks, or has for a part of the names only: https://developers.openai.com/api/docs/pricing (read
- * 2026-11-30). The first line that matches a model counts. Fine-tuned models of Azure have the price of their base, and a price per hour.
+ * Prices that OpenAI publishes and the public list lacks, or has for a part of the names only: https://developers.openai.com/api/docs/pricing.
+ * The first line that matches a model counts. Fine-tuned models of Azure have the price of their base, and a price per hour.
  */
 const ofOpenAi: readonly Row[] = [
   [/^ft:gpt-4\.1-nano/, perToken(0.2, 0.05, 0.8)],
