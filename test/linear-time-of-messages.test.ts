@@ -67,7 +67,7 @@ it.each<[string, () => unknown]>([
         requiredClaims: [],
         claimValues: { roles: { values, matchType: 'regex' as const } },
         headerPayloadMatch: [],
-      } as const;
+      };
       const roles = Array.from({ length: n / 4 }, (_, i) => `role${i}`);
       expect(claimIssues({ roles }, rules, () => undefined).issues).toHaveLength(1);
     },

@@ -77,7 +77,7 @@ function attempt(targetPath: string, status: number): RequestRecord['attempts'][
 }
 
 function savedCall(model: string, outputTokens: number): NonNullable<RequestRecord['saved']> {
-  const tokens = { inputTokens: 3, cacheReadTokens: null, cacheWriteTokens: null, outputTokens, reasoningTokens: null };
+  const tokens = { inputTokens: 3, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };
   return { provider: 'openai', providerSlug: null, model, ...tokens, serviceTier: 'flex', media: null };
 }
 
