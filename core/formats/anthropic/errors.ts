@@ -2,13 +2,14 @@ import type { ProviderError } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { retryAfterMs } from '../../contract/values/http/retry-after.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
  * The statuses of the error types, for errors that come inside a stream whose own status was 200
  * (platform.claude.com/docs/en/api/errors, read 2026-11-21). Unknown types count as 500.
  */
-const statusOfType: Readonly<Record<string, number>> = {
+const statusOfType: Readonly<Record<string, number>> = byName({
   invalid_request_error: 400,
   authentication_error: 401,
   billing_error: 402,
@@ -20,7 +21,7 @@ const statusOfType: Readonly<Record<string, number>> = {
   api_error: 500,
   timeout_error: 504,
   overloaded_error: 529,
-};
+});
 
 /** Converts the provider's error reply, `{type: "error", error: {type, message}, request_id}`, to a `GatewayError`. */
 export function anthropicError(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderError {

@@ -1,8 +1,9 @@
+import { byName } from '../json/by-name.ts';
 import type { JsonObject } from '../json/json.ts';
 import { emptyUsage, type Usage } from './usage.ts';
 
 /** Tokens of an image of 1024 × 1024 pixels: https://platform.openai.com/docs/guides/image-generation */
-const tokensOfQuality: Readonly<Record<string, number>> = { low: 272, medium: 1_056, high: 4_160 };
+const tokensOfQuality: Readonly<Record<string, number>> = byName({ low: 272, medium: 1_056, high: 4_160 });
 const squarePixels = 1024 * 1024;
 const pixelsMax = 4_096 * 4_096;
 
