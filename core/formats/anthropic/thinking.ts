@@ -1,11 +1,12 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { forcesTool } from '../forces-tool.ts';
 import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
 
 /** Thinking budgets of models before 4.6, in tokens by `reasoning_effort`. */
-const budgets: Readonly<Record<string, number>> = { low: 1_024, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 };
+const budgets: Readonly<Record<string, number>> = byName({ low: 1_024, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 });
 
 /** Defaults for `max_tokens`, which the provider requires and chat calls may omit, without and with reasoning. */
 const defaultMaxTokens = 4_096;

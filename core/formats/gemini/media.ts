@@ -1,16 +1,17 @@
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../bad-param.ts';
 import { parseDataUrl } from '../data-url.ts';
 import { providerFileId } from '../provider-file-id.ts';
 
 /** Media types by file extension. Gemini requires the type of everything that it fetches. */
-const mediaTypes: Readonly<Record<string, string>> = {
+const mediaTypes: Readonly<Record<string, string>> = byName({
   ...{ jpg: 'image/jpeg', jpeg: 'image/jpeg', png: 'image/png', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic' },
   ...{ mp4: 'video/mp4', mov: 'video/mov', webm: 'video/webm', mpeg: 'video/mpeg', avi: 'video/avi' },
   ...{ mp3: 'audio/mp3', wav: 'audio/wav', flac: 'audio/flac', ogg: 'audio/ogg', aac: 'audio/aac', m4a: 'audio/m4a' },
   ...{ mpga: 'audio/mpeg', oga: 'audio/ogg', opus: 'audio/ogg' },
   ...{ pdf: 'application/pdf', txt: 'text/plain', md: 'text/md', csv: 'text/csv', html: 'text/html', json: 'application/json' },
-};
+});
 
 /** Converts an `image_url` part of a chat message. Data URLs are sent inside the call. Google fetches other addresses. */
 export function imagePart(part: JsonObject, path: string): JsonObject {

@@ -1,4 +1,5 @@
 import type { BytesReply } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { type SpokenSegment, toSrt, toVtt } from './subtitles.ts';
 
@@ -44,11 +45,11 @@ interface PlainForm {
 }
 
 /** Formats that are not JSON. */
-const plainForms: Readonly<Record<string, PlainForm>> = {
+const plainForms: Readonly<Record<string, PlainForm>> = byName({
   text: { contentType: 'text/plain; charset=utf-8', write: ({ text }) => `${text}\n` },
   srt: { contentType: 'application/x-subrip; charset=utf-8', write: (transcription) => toSrt(cuesOf(transcription)) },
   vtt: { contentType: 'text/vtt; charset=utf-8', write: (transcription) => toVtt(cuesOf(transcription)) },
-};
+});
 
 /** Text without times becomes one cue without times. */
 function cuesOf({ segments, text }: Transcription): readonly SpokenSegment[] {

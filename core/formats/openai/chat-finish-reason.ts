@@ -1,6 +1,7 @@
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 
-const known: Readonly<Record<string, string>> = {
+const known: Readonly<Record<string, string>> = byName({
   stop: 'stop',
   length: 'length',
   tool_calls: 'tool_calls',
@@ -18,7 +19,7 @@ const known: Readonly<Record<string, string>> = {
   // An error of the provider cut the reply. `stop` would mark it as complete.
   error: 'length',
   insufficient_system_resource: 'length',
-};
+});
 
 /** Converts the finish reason of an OpenAI-compatible provider to OpenAI's. Unknown values become `stop`. */
 function chatFinishReason(native: string): string {

@@ -1,24 +1,26 @@
 import type { CapabilityType } from '../../contract/protocol/mcp/mcp.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 
 /** The type that a method acts on, with its name in messages. */
-const acts: Readonly<Record<string, { readonly type: CapabilityType; readonly label: string }>> = {
+const acts: Readonly<Record<string, { readonly type: CapabilityType; readonly label: string }>> = byName({
   'tools/call': { type: 'tool', label: 'Tool' },
   'prompts/get': { type: 'prompt', label: 'Prompt' },
   'resources/read': { type: 'resource', label: 'Resource' },
   'resources/subscribe': { type: 'resource', label: 'Resource' },
   'completion/complete': { type: 'prompt', label: 'Prompt' },
-};
+});
 
 /** Methods that list capabilities: the member of the result, and the member of its items that flags name. */
-export const lists: Readonly<Record<string, { readonly member: string; readonly key: string; readonly type: CapabilityType }>> = {
-  'tools/list': { member: 'tools', key: 'name', type: 'tool' },
-  'prompts/list': { member: 'prompts', key: 'name', type: 'prompt' },
-  'resources/list': { member: 'resources', key: 'uri', type: 'resource' },
-  'resources/templates/list': { member: 'resourceTemplates', key: 'uriTemplate', type: 'resource_template' },
-};
+export const lists: Readonly<Record<string, { readonly member: string; readonly key: string; readonly type: CapabilityType }>> =
+  byName({
+    'tools/list': { member: 'tools', key: 'name', type: 'tool' },
+    'prompts/list': { member: 'prompts', key: 'name', type: 'prompt' },
+    'resources/list': { member: 'resources', key: 'uri', type: 'resource' },
+    'resources/templates/list': { member: 'resourceTemplates', key: 'uriTemplate', type: 'resource_template' },
+  });
 
 /** Throws RpcError -32602 if the message uses a capability that either level disables. Lists alone do not protect a capability. */
 export function requireEnabled(server: ServerSettings, message: ClientMessage): void {

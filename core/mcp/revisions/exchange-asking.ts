@@ -1,5 +1,6 @@
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader } from '../../contract/values/http/http.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf, isEventStream } from '../../contract/values/text/event-text.ts';
@@ -21,11 +22,11 @@ import { forSessions, translatedReader } from './translated-reader.ts';
 /** Methods whose results may ask for input. */
 const mayAsk: ReadonlySet<unknown> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 /** The capability of a client that a question needs. */
-const needed: Readonly<Record<string, string>> = {
+const needed: Readonly<Record<string, string>> = byName({
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
   'roots/list': 'roots',
-};
+});
 /** Times that a server may ask for input during one request. */
 const roundsMax = 10;
 /** Questions of one round. */

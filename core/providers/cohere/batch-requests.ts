@@ -1,5 +1,6 @@
 import { routeOfLines } from '../../contract/plugin/requests/batch-line.ts';
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type BatchRequest, callOfLine } from '../../formats/stored/batch-lines.ts';
@@ -14,7 +15,7 @@ export interface BatchKind {
 }
 
 /** By OpenAI's `endpoint`. The fields are those that lines may have, which are fewer than those of single calls. */
-const batchKinds: Readonly<Record<string, BatchKind>> = {
+const batchKinds: Readonly<Record<string, BatchKind>> = byName({
   '/v1/chat/completions': {
     datasetType: 'batch-chat-v2-input',
     fields: new Set([
@@ -28,7 +29,7 @@ const batchKinds: Readonly<Record<string, BatchKind>> = {
     fields: new Set(['texts', 'images', 'inputs', 'input_type', 'max_tokens', 'embedding_types', 'truncate']),
     body: (call) => (embed.toProvider as NonNullable<Operation['toProvider']>)(call.params, call),
   },
-};
+});
 
 /** Returns the endpoint and kind of a batch, from `endpoint` or else from its first line. Throws `bad_request`. */
 export function kindOf(endpoint: unknown, first: BatchRequest): readonly [string, BatchKind] {

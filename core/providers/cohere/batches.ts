@@ -1,5 +1,6 @@
 import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject, textOrNull } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.ts';
@@ -119,7 +120,7 @@ async function ask(services: StepServices, method: string, path: string, body?: 
 const finalStatuses: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 /** The provider's statuses of a batch, without `BATCH_STATUS_`. */
-const statuses: Readonly<Record<string, string>> = {
+const statuses: Readonly<Record<string, string>> = byName({
   UNSPECIFIED: 'validating',
   QUEUED: 'validating',
   IN_PROGRESS: 'in_progress',
@@ -127,7 +128,7 @@ const statuses: Readonly<Record<string, string>> = {
   CANCELED: 'cancelled',
   COMPLETED: 'completed',
   FAILED: 'failed',
-};
+});
 
 /**
  * Converts a batch to OpenAI's form. Its endpoint is in its name. Fields that the provider does not store (metadata) are null.

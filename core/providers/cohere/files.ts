@@ -1,4 +1,5 @@
 import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { uncounted } from '../../formats/never-streams.ts';
@@ -73,7 +74,7 @@ export const deleteFile: Operation = {
 };
 
 /** OpenAI's purposes by dataset type. The type itself is accepted too. */
-const typeOfPurpose: Readonly<Record<string, string>> = { 'fine-tune': 'chat-finetune-input' };
+const typeOfPurpose: Readonly<Record<string, string>> = byName({ 'fine-tune': 'chat-finetune-input' });
 
 async function forBatches(file: UploadedFile, call: OperationCall, services: StepServices): Promise<string> {
   const requests = readBatchRequests(file.chunks, call, 'file');

@@ -1,5 +1,7 @@
+import { byName } from '../../contract/values/json/by-name.ts';
+
 /** Maps finish reasons of the Chat API to those of chat completions. Unknown ones become `stop`. */
-const finishReasons: Readonly<Record<string, string>> = {
+const finishReasons: Readonly<Record<string, string>> = byName({
   COMPLETE: 'stop',
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
@@ -7,7 +9,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   // An error of the provider cut the reply. `stop` would mark it as complete.
   ERROR: 'length',
   TIMEOUT: 'length',
-};
+});
 
 /** Returns OpenAI's `finish_reason`. Without strict OpenAI compliance the provider's own value is preserved. */
 export function finishReasonOf(reason: unknown, strict: boolean): string {

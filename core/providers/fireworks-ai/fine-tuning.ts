@@ -1,4 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
@@ -60,14 +61,14 @@ function datasetName(call: OperationCall, file: string): string {
 }
 
 /** The provider's statuses of a job, without `JOB_STATE_`. All others mean that the job runs. */
-const statuses: Readonly<Record<string, string>> = {
+const statuses: Readonly<Record<string, string>> = byName({
   CREATING: 'queued',
   PENDING: 'queued',
   VALIDATING: 'validating_files',
   COMPLETED: 'succeeded',
   FAILED: 'failed',
   CANCELLED: 'cancelled',
-};
+});
 
 function toJob(job: JsonObject): JsonObject {
   const status = statuses[String(job.state ?? '').replace(/^JOB_STATE_/, '')] ?? 'running';

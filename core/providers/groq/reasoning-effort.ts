@@ -1,4 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
@@ -6,7 +7,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 const plain = /llama|kimi|gemma|mistral|mixtral|allam|compound/i;
 
 /** Efforts of GPT-OSS for OpenAI's other efforts. It cannot be told not to reason. */
-const ofGptOss: Readonly<Record<string, string>> = { minimal: 'low', none: 'low', xhigh: 'high', max: 'high' };
+const ofGptOss: Readonly<Record<string, string>> = byName({ minimal: 'low', none: 'low', xhigh: 'high', max: 'high' });
 
 /**
  * Returns a chat request whose `reasoning_effort` the model accepts (https://console.groq.com/docs/reasoning, looked up 2026-11-29): GPT-OSS

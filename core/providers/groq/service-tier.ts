@@ -1,9 +1,10 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
 /** OpenAI's service tiers under Groq's names (https://console.groq.com/docs/service-tiers). `flex` and `auto` are the same. */
-const tiers: Readonly<Record<string, string>> = { default: 'on_demand', priority: 'performance' };
+const tiers: Readonly<Record<string, string>> = byName({ default: 'on_demand', priority: 'performance' });
 
 /** Returns a chat request with a service tier of Groq. Returns the same object if nothing changes. */
 export function withServiceTier(params: JsonObject, call: OperationCall): JsonObject {

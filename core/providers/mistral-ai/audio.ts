@@ -1,6 +1,7 @@
 import type { Operation, OperationCall, RequestContent } from '../../contract/provider/provider.ts';
 import type { StreamEvent } from '../../contract/provider/stream-event.ts';
 import { filesOf } from '../../contract/values/bodies/form.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject, objectsIn, textOrNull } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { fieldOf } from '../../formats/media/image-content.ts';
@@ -15,13 +16,13 @@ import { chatUsage } from '../../formats/openai/chat-usage.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
 /** Content types of speech formats. The default is `mp3`. */
-const contentTypes: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = byName({
   mp3: 'audio/mpeg',
   wav: 'audio/wav',
   flac: 'audio/flac',
   opus: 'audio/ogg',
   pcm: 'audio/pcm',
-};
+});
 
 /**
  * Speech (https://docs.mistral.ai/studio/audio/text-to-speech/generate-speech). The voice has another name, the audio is base64
@@ -81,12 +82,12 @@ export function mistralTranscription(id: string): Operation {
 }
 
 /** Fields of OpenAI's form that Mistral lacks; those with an effect are reported. */
-const unsent: Readonly<Record<string, boolean>> = {
+const unsent: Readonly<Record<string, boolean>> = byName({
   response_format: false,
   prompt: true,
   chunking_strategy: true,
   include: true,
-};
+});
 
 /**
  * Returns the form with Mistral's fields; null if the client's form has them already. Lists are fields of one name without brackets.

@@ -1,9 +1,10 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { modelBesideLines } from '../../formats/stored/batch-plan.ts';
 
 /** OpenAI's batch statuses for this provider's (https://docs.mistral.ai/api/#tag/batch). */
-const statuses: Readonly<Record<string, string>> = {
+const statuses: Readonly<Record<string, string>> = byName({
   QUEUED: 'validating',
   RUNNING: 'in_progress',
   SUCCESS: 'completed',
@@ -11,7 +12,7 @@ const statuses: Readonly<Record<string, string>> = {
   TIMEOUT_EXCEEDED: 'expired',
   CANCELLATION_REQUESTED: 'cancelling',
   CANCELLED: 'cancelled',
-};
+});
 
 /**
  * Converts OpenAI's batch to a job. The model of all lines is one field: `provider_options.model`, `model`, or

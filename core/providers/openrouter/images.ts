@@ -1,4 +1,5 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
@@ -9,13 +10,13 @@ import { chatUsage, tokenCount } from '../../formats/openai/chat-usage.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
 /** OpenAI image parameters that OpenRouter lacks, with the values that have no effect. */
-const lost: Readonly<Record<string, readonly unknown[]>> = {
+const lost: Readonly<Record<string, readonly unknown[]>> = byName({
   response_format: ['b64_json'],
   style: ['vivid'],
   moderation: ['auto'],
   partial_images: [],
   input_fidelity: [],
-};
+});
 
 /** `POST /v1/images` (@openrouter/sdk 1.3, `ImageGenerationRequest`): edits are generations with references. */
 export const imageGenerate: Operation = imagesAs(imageRequest);

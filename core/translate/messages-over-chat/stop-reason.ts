@@ -1,9 +1,10 @@
+import { byName } from '../../contract/values/json/by-name.ts';
 import { isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { isCut, isFiltered } from '../finish-reasons.ts';
 import type { BlockSequence } from './block-sequence.ts';
 
 /** Maps finish reasons of chat providers to stop reasons of the Messages API. Stop reasons of the Messages API are preserved. */
-const stopReasons: Readonly<Record<string, string>> = {
+const stopReasons: Readonly<Record<string, string>> = byName({
   stop: 'end_turn',
   tool_calls: 'tool_use',
   function_call: 'tool_use',
@@ -12,7 +13,7 @@ const stopReasons: Readonly<Record<string, string>> = {
   pause_turn: 'pause_turn',
   refusal: 'refusal',
   model_context_window_exceeded: 'model_context_window_exceeded',
-};
+});
 
 /** Returns `stop_reason` and `stop_sequence` of a reply that ended with this choice. */
 export function endingOf(choice: JsonObject, blocks: Pick<BlockSequence, 'callsTools' | 'refuses'>): JsonObject {

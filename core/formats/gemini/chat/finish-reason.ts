@@ -1,5 +1,7 @@
+import { byName } from '../../../contract/values/json/by-name.ts';
+
 /** Maps Gemini's finish reasons to those of chat completions. Unknown ones become `stop`. */
-const finishReasons: Readonly<Record<string, string>> = {
+const finishReasons: Readonly<Record<string, string>> = byName({
   STOP: 'stop',
   MAX_TOKENS: 'length',
   CONTINUATION: 'length',
@@ -20,7 +22,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   UNEXPECTED_TOOL_CALL: 'length',
   TOO_MANY_TOOL_CALLS: 'length',
   MISSING_THOUGHT_SIGNATURE: 'length',
-};
+});
 
 /**
  * Returns the `finish_reason` of a choice. Gemini sends STOP after function calls too, but agents check for `tool_calls`, so a

@@ -1,17 +1,18 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
+import { byName } from '../../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { noteOnce } from '../../note-once.ts';
 import { type GeminiTraits, traitsOf } from '../models.ts';
 
 /** Thinking budgets in tokens by `reasoning_effort`. */
-const budgets: Readonly<Record<string, number>> = {
+const budgets: Readonly<Record<string, number>> = byName({
   minimal: 1_024,
   low: 1_024,
   medium: 8_192,
   high: 24_576,
   xhigh: 32_768,
   max: 32_768,
-};
+});
 
 /**
  * Returns `thinkingConfig` for the `reasoning_effort` of a chat call or for `thinking` of Anthropic's clients. `thinking` wins if it

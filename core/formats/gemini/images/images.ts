@@ -1,5 +1,6 @@
 import type { Operation, OperationCall } from '../../../contract/provider/provider.ts';
 import type { StreamReader, StreamTranslator } from '../../../contract/provider/stream-event.ts';
+import { byName } from '../../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../bad-param.ts';
 import { sentImages } from '../../media/image-content.ts';
@@ -11,7 +12,7 @@ import { drawnUsage, imageList, imageTokens } from './image-reply.ts';
 import { imageSizeOf } from './image-size.ts';
 
 /** OpenAI image parameters that Gemini lacks, with the values that have no effect. */
-const lost: Readonly<Record<string, readonly unknown[]>> = {
+const lost: Readonly<Record<string, readonly unknown[]>> = byName({
   n: [1, '1'],
   quality: ['auto', 'standard'],
   style: ['vivid'],
@@ -22,7 +23,7 @@ const lost: Readonly<Record<string, readonly unknown[]>> = {
   partial_images: [0, '0'],
   input_fidelity: [],
   user: [],
-};
+});
 
 export interface GeminiImageOptions {
   /** True if `imageOutputOptions` is supported: by Vertex AI, not by the Gemini API. */

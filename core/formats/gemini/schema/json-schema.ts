@@ -1,3 +1,4 @@
+import { byName } from '../../../contract/values/json/by-name.ts';
 import { isObject, isText, type JsonObject } from '../../../contract/values/json/json.ts';
 import { referenced } from '../../../contract/values/json/json-pointer.ts';
 import { badParam } from '../../bad-param.ts';
@@ -76,16 +77,16 @@ const keywords = [
   ...['properties', 'additionalProperties', 'required', 'items', 'prefixItems'],
 ];
 
-const types: Readonly<Record<string, string>> = {
+const types: Readonly<Record<string, string>> = byName({
   ...{ string: 'STRING', number: 'NUMBER', integer: 'INTEGER', boolean: 'BOOLEAN', object: 'OBJECT', array: 'ARRAY' },
   null: 'NULL',
-};
+});
 
-const formats: Readonly<Record<string, readonly string[]>> = {
+const formats: Readonly<Record<string, readonly string[]>> = byName({
   STRING: ['date-time', 'enum'],
   NUMBER: ['float', 'double'],
   INTEGER: ['int32', 'int64'],
-};
+});
 
 function compile(given: unknown, around: Position): JsonObject {
   if (!isObject(given)) return { type: typeOf(undefined, around) };

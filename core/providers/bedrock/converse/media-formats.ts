@@ -1,14 +1,15 @@
+import { byName } from '../../../contract/values/json/by-name.ts';
 import { badParam } from '../../../formats/bad-param.ts';
 
 /** Formats of the Converse API (ImageFormat, VideoFormat, DocumentFormat) by media type. */
-const images: Readonly<Record<string, string>> = {
+const images: Readonly<Record<string, string>> = byName({
   'image/png': 'png',
   'image/jpeg': 'jpeg',
   'image/gif': 'gif',
   'image/webp': 'webp',
-};
+});
 
-const videos: Readonly<Record<string, string>> = {
+const videos: Readonly<Record<string, string>> = byName({
   'video/mp4': 'mp4',
   'video/quicktime': 'mov',
   'video/x-matroska': 'mkv',
@@ -17,9 +18,9 @@ const videos: Readonly<Record<string, string>> = {
   'video/mpeg': 'mpeg',
   'video/x-ms-wmv': 'wmv',
   'video/3gpp': 'three_gp',
-};
+});
 
-const documents: Readonly<Record<string, string>> = {
+const documents: Readonly<Record<string, string>> = byName({
   'application/pdf': 'pdf',
   'text/csv': 'csv',
   'application/msword': 'doc',
@@ -29,10 +30,16 @@ const documents: Readonly<Record<string, string>> = {
   'text/html': 'html',
   'text/plain': 'txt',
   'text/markdown': 'md',
-};
+});
 
 /** File extensions that differ from the format's name. */
-const endings: Readonly<Record<string, string>> = { jpg: 'jpeg', htm: 'html', markdown: 'md', '3gp': 'three_gp', mpg: 'mpeg' };
+const endings: Readonly<Record<string, string>> = byName({
+  jpg: 'jpeg',
+  htm: 'html',
+  markdown: 'md',
+  '3gp': 'three_gp',
+  mpg: 'mpeg',
+});
 
 /** Returns the provider's name of the format. Throws `bad_request` naming the path for an unknown media type. */
 export function imageFormat(mediaType: string, path: string): string {

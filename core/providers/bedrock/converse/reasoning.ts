@@ -1,4 +1,5 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
+import { byName } from '../../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { forcesTool } from '../../../formats/forces-tool.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
@@ -16,7 +17,7 @@ export interface Reasoning {
 }
 
 /** Shares of `max_tokens` that Claude models before 4.6 may use for reasoning, and the minimum in tokens. */
-const shares: Readonly<Record<string, number>> = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8 };
+const shares: Readonly<Record<string, number>> = byName({ minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8 });
 const budgetMin = 1_024;
 /** `max_tokens` of a call whose effort is a share of it, if the call does not set it. */
 const maxTokensThinking = 16_384;

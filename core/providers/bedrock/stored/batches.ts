@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall, StepServices } from '../../../contract/provider/provider.ts';
 import { withoutTrailingSlashes } from '../../../contract/values/addresses/trailing-slashes.ts';
+import { byName } from '../../../contract/values/json/by-name.ts';
 import type { JsonObject } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../../formats/bad-param.ts';
 import { type BatchRequest, callOfLine, readBatchRequests } from '../../../formats/stored/batch-lines.ts';
@@ -31,7 +32,7 @@ const invocationJobs: JobKind = {
   time: 'submitTime',
 };
 
-const statuses: Readonly<Record<string, string>> = {
+const statuses: Readonly<Record<string, string>> = byName({
   Submitted: 'validating',
   Validating: 'validating',
   Scheduled: 'validating',
@@ -42,7 +43,7 @@ const statuses: Readonly<Record<string, string>> = {
   Stopping: 'cancelling',
   Stopped: 'cancelled',
   Expired: 'expired',
-};
+});
 
 const readOptions = ['model', 'modelId', 'role_arn', 'roleArn', 'job_name', 'jobName', 'output_data_config'];
 

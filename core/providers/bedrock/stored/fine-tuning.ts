@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall, StepServices } from '../../../contract/provider/provider.ts';
+import { byName } from '../../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
 import { callOfLine } from '../../../formats/stored/batch-lines.ts';
@@ -19,13 +20,13 @@ const customizationJobs: JobKind = {
   time: 'creationTime',
 };
 
-const statuses: Readonly<Record<string, string>> = {
+const statuses: Readonly<Record<string, string>> = byName({
   InProgress: 'running',
   Completed: 'succeeded',
   Failed: 'failed',
   Stopping: 'running',
   Stopped: 'cancelled',
-};
+});
 
 const readOptions = ['role_arn', 'roleArn', 'job_name', 'jobName', 'hyperParameters', 'output_data_config'];
 
