@@ -105,7 +105,8 @@ class Sha256 {
 
 /** Returns decoded names and values, because the signer encodes them again in its own way. */
 function queryOf(text: string): Record<string, string | string[]> {
-  const query: Record<string, string | string[]> = {};
+  // The client chooses the names, such as `constructor`.
+  const query: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text.replaceAll('+', '%2B'))) {
     const known = query[name];
     query[name] = known === undefined ? value : [known, value].flat();
