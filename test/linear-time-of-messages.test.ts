@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { createEventRewriter } from '../core/contract/plugin/text/rewrite-events.ts';
 import { decodeBodySync } from '../core/contract/values/bodies/content-decoder.ts';
 import { reportsLostSession } from '../core/mcp/sessions/lost-session.ts';
 import { RepeatedEvents } from '../core/pipeline/attempt/repeated-events.ts';
@@ -83,12 +82,4 @@ it('held streams that repeat a text in short events are not written', { timeout 
   expect(rewritten(heldStream('responses', responsesEvents(text, n / 100)))).toBeNull();
   expect(rewritten(heldStream('chat', chatEvents(text, 4)))).toContain('b'.repeat(n));
   expect(rewritten(heldStream('chat', chatEvents(text, n / 100)))).toBeNull();
-});
-
-it('streams that are rewritten as they arrive repeat a text in at most 8 events', () => {
-  const rewriter = createEventRewriter('responses', () => ({ next: (piece) => piece.toUpperCase(), end: () => '' }));
-  const events = responsesEvents('aa', 20) as { text?: string }[];
-  for (const event of events) rewriter.rewrite(event as Record<string, unknown>);
-  expect(events.map(({ text }) => text).filter((text) => text === 'AA')).toHaveLength(8);
-  expect(JSON.stringify(events)).not.toContain('aa');
 });

@@ -138,15 +138,10 @@ class MessagesEvents implements EventRewriter {
   }
 }
 
-/** Maximum number of events that repeat a text. Four do: the ends of the text, its part, its item and the response. */
-const repeatsMax = 8;
-
 class ResponsesEvents implements EventRewriter {
   readonly #texts: OpenTexts;
   /** The rewritten text of each part, because later events repeat it. */
   readonly #sent = new Map<string, string>();
-  /** Number of events that have repeated the text of each part. */
-  readonly #repeats = new Map<string, number>();
   /** Number of added events: `sequence_number` of later ones grows by it. */
   #added = 0;
 
@@ -203,14 +198,8 @@ class ResponsesEvents implements EventRewriter {
     return text;
   }
 
-  /**
-   * The rewritten text of a part; a part that was not streamed is rewritten as a whole. Empty if too many events have repeated it, because short events
-   * could otherwise become gigabytes.
-   */
+  /** The rewritten text of a part; a part that was not streamed is rewritten as a whole. */
   #whole(location: string, original: unknown): string {
-    const repeats = this.#repeats.get(location) ?? 0;
-    if (repeats >= repeatsMax) return '';
-    this.#repeats.set(location, repeats + 1);
     const sent = this.#sent.get(location);
     if (sent !== undefined && sent !== '') return sent;
     return this.#send(location, this.#texts.whole(String(original ?? '')));
