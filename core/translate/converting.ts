@@ -41,7 +41,8 @@ export function converting<Names>(
     translateStream(call) {
       const inner = operation.translateStream?.(call) ?? null;
       const names = namesOf(call);
-      return names === null ? inner : conversion.stream(inner, names, call.params);
+      if (names === null) return inner;
+      return { ...conversion.stream(inner, names, call.params), repeatedOfRequest: () => inner?.repeatedOfRequest?.() ?? 0 };
     },
   };
 }

@@ -30,6 +30,8 @@ export interface StreamTranslator {
   push(event: StreamEvent): StreamEvent[];
   /** Called once after the provider's last event. Returns the remaining events, terminal event included. */
   end(): StreamEvent[];
+  /** Returns the number of characters of the request that the events repeat. Called only for a stream that becomes far longer than the provider's. */
+  repeatedOfRequest?(): number;
 }
 
 export interface StreamReader {

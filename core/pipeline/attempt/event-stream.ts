@@ -38,7 +38,7 @@ export class EventStream {
   isErrorFirst: boolean | null = null;
   /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
-  readonly #growth = new GrowthLimit();
+  readonly #growth: GrowthLimit;
 
   /**
    * `decoding` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the bytes
@@ -54,6 +54,7 @@ export class EventStream {
     this.#frames = new EventFrames(onGrow);
     this.#reader = reader;
     this.#translator = translator;
+    this.#growth = new GrowthLimit(() => translator?.repeatedOfRequest?.() ?? 0);
     const isRead = translator === null && decoding === null && reader.unused !== undefined;
     this.#repeats = isRead ? new RepeatedEvents(reader.unused ?? []) : null;
     this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });

@@ -11,6 +11,9 @@ import { outputItems } from './output-items.ts';
 import { type Ending, endingOf, responseObject } from './response-object.ts';
 import { responseUsage } from './usage.ts';
 
+/** Number of events with the whole response, which repeats the instructions and tools of the request. */
+const responsesMax = 3;
+
 /**
  * Translates chat completion chunks into the events of a Responses stream. The terminal event carries the whole response with its
  * token counts. It is sent at `[DONE]`, or at the end of a stream whose choice had ended, because some servers close without
@@ -95,6 +98,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
       const last = (inner?.end() ?? []).flatMap(onChunk);
       return finishReason === null ? last : [...last, ...finish()];
     },
+    repeatedOfRequest: () => responsesMax * JSON.stringify(response({ status: 'in_progress', reason: null })).length,
   };
 }
 

@@ -10,6 +10,12 @@ const charactersFree = 16_000_000;
  */
 export class GrowthLimit {
   #left = charactersFree;
+  #more: (() => number) | null;
+
+  /** `more` returns further free characters. It is called once, for a stream that is too long without them. */
+  constructor(more: (() => number) | null = null) {
+    this.#more = more;
+  }
 
   read(bytes: number): void {
     this.#left += growthMax * bytes;
@@ -18,6 +24,10 @@ export class GrowthLimit {
   /** Returns the text. Throws GatewayError if the converted stream is too long with it. */
   write(text: string): string {
     this.#left -= text.length;
+    if (this.#left < 0 && this.#more !== null) {
+      this.#left += this.#more();
+      this.#more = null;
+    }
     if (this.#left >= 0) return text;
     const message = `The provider sent a stream that would be more than ${growthMax} times as long for the client`;
     throw new GatewayError('upstream_invalid', { message });

@@ -36,3 +36,12 @@ it.each([true, false])('responses over chat: shows the tier that the provider re
   expect(await responseTo({ service_tier: 'flex' }, {}, stream)).toMatchObject({ service_tier: 'default' });
   expect(await responseTo({ service_tier: 'flex' }, { service_tier: 'flex' }, stream)).toMatchObject({ service_tier: 'flex' });
 });
+
+/** Three events have all instructions and tools, which can be far longer than the stream of the provider. */
+it.each([
+  ['no tools', []],
+  ['a namespace of tools', [{ type: 'namespace', name: 'a', tools: [{ type: 'function', name: 'b' }] }]],
+])('responses over chat: a stream with long instructions and %s is complete', async (_, tools) => {
+  const instructions = 'a'.repeat(6_000_000);
+  expect(await responseTo({ instructions, tools }, {}, true)).toMatchObject({ status: 'completed', instructions });
+});
