@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { CapturedBytes } from '../core/contract/plugin/record/content-capture.ts';
+import type { OperationCall, StepRequest, StepServices } from '../core/contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamHandler, UpstreamSender } from '../core/contract/provider/upstream.ts';
 import { BodyIntake } from '../core/contract/values/bodies/body-intake.ts';
 import { ChunkList } from '../core/contract/values/bodies/chunk-list.ts';
@@ -9,7 +10,9 @@ import { WriteQueue } from '../core/http/write-queue.ts';
 import { exchangeStream } from '../core/pipeline/attempt/exchange-stream.ts';
 import { HeldReply } from '../core/pipeline/attempt/held-reply.ts';
 import { whole } from '../core/pipeline/attempt/step-services.ts';
+import { WholeEvents } from '../core/pipeline/attempt/whole-events.ts';
 import { readWholeReply } from '../core/pipeline/attempt/whole-reply.ts';
+import { putObject } from '../core/providers/bedrock/stored/storage.ts';
 
 /**
  * Clients and providers choose the size of the chunks in which they send a body. A buffer takes about 200 bytes beside its content, and the first
@@ -105,13 +108,26 @@ it('chunks that wait for their reader are stored together and read in linear tim
   expectJoined(await whole(stream.body), n);
 });
 
-it('steps of an operation store small chunks together', async () => {
+async function* singleBytes(): AsyncGenerator<Uint8Array> {
   const sent = Buffer.alloc(n, 'a');
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < n; at++) yield sent.subarray(at, at + 1);
-    sent.fill('b');
-  }
-  expectJoined(await whole(chunks()), n);
+  for (let at = 0; at < n; at++) yield sent.subarray(at, at + 1);
+  sent.fill('b');
+}
+
+it('steps of an operation store small chunks together', async () => {
+  expectJoined(await whole(singleBytes()), n);
+});
+
+it('uploads to a storage store small chunks together', async () => {
+  const call = { settings: { aws_region: 'us-east-1' } } as unknown as OperationCall;
+  const stored: unknown[] = [];
+  const send = async ({ body }: StepRequest) => {
+    stored.push(body);
+    return { status: 200, headers: [], body: singleBytes(), cancel: () => {} };
+  };
+  const location = { bucket: 'files', key: 'a' };
+  expect(await putObject(call, { send } as unknown as StepServices, location, singleBytes())).toBe(n);
+  expectJoined(stored[0] as Uint8Array, n);
 });
 
 it('logs store small chunks together', () => {
@@ -129,6 +145,13 @@ it('long events store small chunks together', () => {
   const [frame = ''] = frames.push(Buffer.from('\n\n'));
   expect(frame).toHaveLength(begun + n + 2);
   expect(frame.lastIndexOf('b')).toBeLessThan(begun + separateMax);
+});
+
+it('unfinished events that are not translated store small chunks together', () => {
+  const events = new WholeEvents();
+  sendBytes(n, (chunk) => events.push(chunk, false));
+  expectJoined(events.rest(), n);
+  expect(events.rest()).toHaveLength(0);
 });
 
 it('request bodies that wait for their reader are stored together and read in linear time', { timeout }, async () => {

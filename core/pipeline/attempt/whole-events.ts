@@ -1,3 +1,4 @@
+import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import { asBuffer } from '../../contract/values/text/utf8.ts';
 
 /**
@@ -5,7 +6,7 @@ import { asBuffer } from '../../contract/values/text/utf8.ts';
  * follows a whole event. Clients would read both as one event, and fail on its data instead of reporting the error.
  */
 export class WholeEvents {
-  #held: Uint8Array[] = [];
+  readonly #held = new ChunkList();
   /** The last three bytes before the next chunk, because chunks may split a blank line. */
   #tail = noBytes;
 
@@ -21,8 +22,8 @@ export class WholeEvents {
 
   /** Removes and returns the bytes that are held. */
   rest(): Uint8Array {
-    const bytes = Buffer.concat(this.#held);
-    this.#held = [];
+    const bytes = this.#held.concat();
+    this.#held.take();
     return bytes;
   }
 

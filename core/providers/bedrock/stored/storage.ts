@@ -1,4 +1,5 @@
 import type { OperationCall, ProviderSettings, StepResponse, StepServices } from '../../../contract/provider/provider.ts';
+import { ChunkList } from '../../../contract/values/bodies/chunk-list.ts';
 import { GatewayError } from '../../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../../contract/values/http/http.ts';
 import { encodedKey, type ObjectLocation, strictly } from '../../../formats/stored/stored-object.ts';
@@ -159,17 +160,14 @@ function encryption(settings: ProviderSettings): HeaderList {
 }
 
 async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let held: Uint8Array[] = [];
-  let size = 0;
+  const held = new ChunkList();
   for await (const chunk of chunks) {
     held.push(chunk);
-    size += chunk.length;
-    if (size < partBytes) continue;
-    yield Buffer.concat(held);
-    held = [];
-    size = 0;
+    if (held.bytes < partBytes) continue;
+    yield held.concat();
+    held.take();
   }
-  if (size > 0) yield Buffer.concat(held);
+  if (held.bytes > 0) yield held.concat();
 }
 
 async function* beginningWith(first: readonly Uint8Array[], rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
