@@ -3,6 +3,8 @@ import { GatewayError } from '../errors/errors.ts';
 /** Maximum characters that are written for each byte that is read, beside the first `charactersFree`. */
 const growthMax = 20;
 const charactersFree = 16_000_000;
+/** Maximum characters that one chunk can become, whatever has been read before it. The largest event has 32 MiB, and Responses repeat it three times. */
+const charactersLeftMax = 128_000_000;
 
 /**
  * Limits the length of a stream of which each event is converted. An event for the client can repeat what one event of the provider has, such as
@@ -18,7 +20,7 @@ export class GrowthLimit {
   }
 
   read(bytes: number): void {
-    this.#left += growthMax * bytes;
+    this.#left = Math.min(this.#left + growthMax * bytes, charactersLeftMax);
   }
 
   /** Returns the text. Throws GatewayError if the converted stream is too long with it. */
@@ -29,7 +31,7 @@ export class GrowthLimit {
       this.#more = null;
     }
     if (this.#left >= 0) return text;
-    const message = `The provider sent a stream that would be more than ${growthMax} times as long for the client`;
+    const message = `The provider sent a stream that would be more than ${growthMax} times as long for the client, in all or at once`;
     throw new GatewayError('upstream_invalid', { message });
   }
 }
