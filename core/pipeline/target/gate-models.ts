@@ -1,6 +1,6 @@
 import type { ProviderDocument } from '../../contract/protocol/documents.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { isNameOf } from '../../contract/values/models/is-name-of.ts';
+import { namesOf } from '../../contract/values/models/names-of.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
 type Models = NonNullable<ProviderDocument['models']>;
@@ -18,12 +18,12 @@ interface Variants {
  */
 export function gateModels(made: ResolvedTarget, models: Models, make: Variants): (model: string) => ResolvedTarget {
   const bySlug = new Map(models.list.map((model) => [model.slug, model]));
-  const refused = models.list.filter((model) => !model.enabled).map((model) => model.slug);
+  const isRefused = namesOf(models.list.filter((model) => !model.enabled).map((model) => model.slug));
   const variants = new Map<string, ResolvedTarget>();
   let headers: ReturnType<Variants['headers']> | null = null;
   return (model) => {
     const entry = bySlug.get(model);
-    if (!(entry?.enabled ?? (models.allowAll && !refused.some((slug) => isNameOf(slug, model))))) {
+    if (!(entry?.enabled ?? (models.allowAll && !isRefused(model)))) {
       throw new GatewayError('model_not_allowed', {
         message: `Model ${model.slice(0, 255)} is not allowed for this integration`,
         param: 'model',

@@ -1,5 +1,5 @@
 import type { Settings } from '../../../../config/settings.ts';
-import { isNameOf } from '../../../../core/contract/values/models/is-name-of.ts';
+import { namesOf } from '../../../../core/contract/values/models/names-of.ts';
 import { announceProviders } from '../../../announce/providers.ts';
 import { newId } from '../../../db/new-id.ts';
 import type { EntityManager } from '../../../db/open-database.ts';
@@ -76,10 +76,10 @@ export async function listModels(em: EntityManager, integration: Integration): P
   const isPublic = deployments.length === 0 && !integration.configurations.custom_host;
   if (isPublic) for (const { slug } of knownModels(integration.aiProviderId)) canonical.set(slug, null);
   for (const row of rows) if (!canonical.has(row.slug)) canonical.set(row.slug, row.baseModelSlug ?? null);
-  const disabled = rows.filter(({ enabled }) => !enabled);
+  const isDisabled = namesOf(rows.filter((row) => !row.enabled).map((row) => row.slug));
   return [...canonical].map(([slug, canonicalSlug]) => {
     const row = bySlug.get(slug) ?? (canonicalSlug === null ? undefined : bySlug.get(canonicalSlug)) ?? null;
-    const enabledUnlisted = integration.allowAllModels && !disabled.some((model) => isNameOf(model.slug, slug));
+    const enabledUnlisted = integration.allowAllModels && !isDisabled(slug);
     return { slug, canonicalSlug, row, enabled: row?.enabled ?? enabledUnlisted, enabledUnlisted };
   });
 }
