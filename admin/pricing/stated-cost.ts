@@ -19,7 +19,7 @@ const readers = new Map<string, (usage: JsonObject) => number | null>([
   [
     'openrouter',
     ({ cost, is_byok, cost_details: details }) => {
-      const ofHost = is_byok === true && isObject(details) ? amount(details.upstream_inference_cost) : 0;
+      const ofHost = is_byok === true ? amount(isObject(details) ? details.upstream_inference_cost : null) : 0;
       return usd(amount(cost) + ofHost);
     },
   ],

@@ -42,6 +42,16 @@ it.each([-1, '0.1', null, Number.NaN, { total: 1 }])('stated costs: %j is no cos
   expect(price({ provider: 'openrouter', model, rawUsage: { cost } })).toEqual(usual);
 });
 
+it.each([undefined, null, {}, { upstream_inference_cost: null }])(
+  'stated costs: the fee of OpenRouter is not the cost of a call whose host has the key and details %j',
+  (cost_details) => {
+    const call = { provider: 'openrouter', model: 'openai/gpt-4o' };
+    expect(price({ ...call, rawUsage: { cost: 0.0001, is_byok: true, cost_details } })).toEqual(
+      price({ ...call, rawUsage: null }),
+    );
+  },
+);
+
 it('stated costs: a saved price comes first, and other providers state none', () => {
   const value = v.parse(pricingConfig, { pay_as_you_go: { request_token: { price: 1 } } });
   const saved = own(new Map([['a/b', { pricing: [{ from: null, value }], baseModel: null }]]));
