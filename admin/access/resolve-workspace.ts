@@ -21,10 +21,7 @@ export async function resolveWorkspace(
 ): Promise<string | null> {
   const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
   // The route needs no workspace. A named workspace that the caller may not use is still reported as not found.
-  if (isOfOrganisation && named !== null && actor.workspaceId === null) {
-    const { id } = await findWorkspace(em, actor.organisationId, named);
-    if (actor.session?.role === 'member' && !actor.session.memberships.has(id)) throw unknownWorkspace();
-  }
+  if (isOfOrganisation && named !== null && actor.workspaceId === null) await findShown(em, actor, named);
   if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
   if (params.workspaceId !== undefined && named !== null) await requireSame(em, actor, params.workspaceId, named);
   if (isSignedIn(route, actor)) return null;
@@ -52,7 +49,7 @@ export async function onlyWorkspace(em: EntityManager, organisationId: string): 
 /** Throws AB01 when query or body name another workspace than the path does. */
 async function requireSame(em: EntityManager, actor: Actor, inPath: string, named: string): Promise<void> {
   if (inPath === named) return;
-  const found = await findWorkspace(em, actor.organisationId, inPath, true);
+  const found = await findShown(em, actor, inPath, true);
   if (found.id !== named.toLowerCase() && found.slug !== named) {
     throw invalid('workspace_id: must equal the workspace in the path. Remove it');
   }
@@ -107,16 +104,24 @@ async function workspaceOfMember(
   if (route.tenant === 'organisation') throw forbidden('Only owners and admins of the organisation can use this route');
   // The path takes precedence. Other workspace fields must agree with it, because the workspace decides which role applies.
   const name = params.workspaceId ?? named;
-  if (name !== null) {
-    const { id } = await findWorkspace(em, actor.organisationId, name);
-    if (!memberships.has(id)) throw unknownWorkspace();
-    return id;
-  }
+  if (name !== null) return (await findShown(em, actor, name)).id;
   if (route.allMemberships) return null;
   const [only, ...others] = memberships.keys();
   if (only === undefined) throw forbidden('You are not a member of any workspace');
   if (others.length > 0) throw invalid('workspace_id: required, because you are a member of several workspaces');
   return only;
+}
+
+/** Returns a workspace of the organisation, for plain members one of theirs. Throws AB08. */
+async function findShown(
+  em: EntityManager,
+  { organisationId, session }: Actor,
+  name: string,
+  deletedToo = false,
+): Promise<Workspace> {
+  const found = await findWorkspace(em, organisationId, name, deletedToo);
+  if (session?.role === 'member' && !session.memberships.has(found.id)) throw unknownWorkspace();
+  return found;
 }
 
 /** Returns the organisation's workspace with this id or slug, by default an active one. Throws AB08. */

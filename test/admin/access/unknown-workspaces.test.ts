@@ -31,3 +31,20 @@ it.each(lists.map(({ path }) => path))('GET %s: members cannot tell a workspace 
     expect(await ask('acquisition')).toEqual(await ask('no-such-name'));
   }
 });
+
+const ofWorkspaces = adminRoutes.filter(({ path }) => path.includes('/:workspaceId'));
+
+it.each(ofWorkspaces.map(({ method, path }) => [method, path] as const))(
+  '%s %s: members who have selected a workspace cannot tell one of others from none',
+  async (method, path) => {
+    for (const [role, key] of members) {
+      const ask = async (name: string) => {
+        const at = path.replace(':workspaceId', name).replaceAll(/:\w+/g, '00000000-0000-4000-8000-000000000000');
+        const options = { key, headers: { 'x-svc-workspace': plane.workspaceId }, ...(method === 'GET' ? {} : { body: {} }) };
+        const { status, body } = await plane.ask(method, at, options);
+        return { role, status, text: JSON.stringify(body).replaceAll(name, '<name>') };
+      };
+      expect(await ask('acquisition')).toEqual(await ask('no-such-name'));
+    }
+  },
+);
