@@ -21,8 +21,8 @@ export function requireSameEmail(user: User, { subject, subjectIsEmail }: Verifi
 
 /**
  * Returns the account of this user at the same provider if the new subject is the user's e-mail, and that of the account is an e-mail that the
- * user had before or differs in case only. Null if no account of the provider is linked. Throws SignInRefusal if another account is linked: the
- * e-mail may have been given to another person.
+ * user had before a directory changed it, or differs in case only. Null if no account of the provider is linked. Throws SignInRefusal if another
+ * account is linked: the e-mail may have been given to another person.
  */
 export async function linkedBefore(
   em: EntityManager,
@@ -32,7 +32,8 @@ export async function linkedBefore(
   const [first = null, ...others] = await em.find(externalIdentities, { organisationId, userId: user.id, type, issuer });
   if (first === null) return null;
   const isSameEmail = first.subject.toLowerCase() === subject.toLowerCase();
-  const isFormerEmail = first.subject.includes('@') && !hasAddress(user, first.subject);
+  // Only directories change e-mails. The linked subject of any other user was never the user's e-mail if it differs from it.
+  const isFormerEmail = user.userName !== null && first.subject.includes('@') && !hasAddress(user, first.subject);
   if (subjectIsEmail && (isSameEmail || isFormerEmail) && others.length === 0) return first;
   throw new SignInRefusal(
     'identity_conflict',

@@ -66,6 +66,20 @@ it('an e-mail as NameID may change its case', async () => {
   expect((await arriveAs('Erin')).user.id).toBe(user.id);
 });
 
+it('an id in the form of an e-mail is not replaced for a user whom no directory renames', async () => {
+  const { user } = await arrive(plane, {
+    connectionId,
+    type: 'saml',
+    subject: 'gina@tenant.example.org',
+    email: addressOf('gina'),
+    groups: ['staff'],
+  });
+  // Another person was given the e-mail.
+  await expect(arriveAs('gina')).rejects.toMatchObject({ reason: 'identity_conflict' });
+  const { data } = (await plane.ask('GET', `/admin/users/${user.id}/identities`)).body;
+  expect(data).toMatchObject([{ subject: 'gina@tenant.example.org' }]);
+});
+
 it('an id that is no e-mail is not replaced', async () => {
   const { user } = await arrive(plane, {
     connectionId,
