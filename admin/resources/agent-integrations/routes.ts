@@ -62,6 +62,7 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
       const made = await call.write((change) =>
         createAgentIntegration(change, services.vault, { organisationId, workspaceId }, actor, body),
       );
+      call.tag(made.revision);
       return { id: made.id, slug: made.slug, object: 'agent-integration' };
     },
   }),

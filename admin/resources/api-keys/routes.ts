@@ -48,6 +48,7 @@ const createRoute = (type: ApiKeyType, what: string) => {
       const made = await call.write((change) =>
         createApiKey(change, services.apiKeyPepper, actor, tenant, type, { ...body, user_id: userId }),
       );
+      call.tag(made.row.revision);
       return { id: made.row.id, key: made.text, object: 'api-key' };
     },
   });

@@ -114,6 +114,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
           return integration;
         });
       const made = await namedAsSent(body, create);
+      call.tag(made.revision);
       return { id: made.id, slug: made.slug, object: 'integration' };
     },
   }),

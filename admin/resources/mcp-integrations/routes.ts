@@ -95,6 +95,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       const made = await call.write((change) =>
         createMcpIntegration(change, services.vault, { organisationId, workspaceId }, actor, { ...body, url }, openApi),
       );
+      call.tag(made.revision);
       return { id: made.id, slug: made.slug, object: 'mcp-integration' };
     },
   }),

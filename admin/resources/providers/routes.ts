@@ -45,6 +45,7 @@ export const providerRoutes: readonly AdminRoute[] = [
       const made = await call.write((change) =>
         createProviderFromBody(change, services, actor, { organisationId, workspaceId }, body),
       );
+      call.tag(made.revision);
       return { id: made.id, slug: made.slug, object: 'provider' };
     },
   }),

@@ -47,6 +47,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
       const made = await call.write((change) =>
         createProviderFromBody(change, services, actor, { organisationId, workspaceId }, body),
       );
+      call.tag(made.revision);
       return { success: true, data: { slug: made.slug } };
     },
   }),
