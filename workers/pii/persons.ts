@@ -33,8 +33,12 @@ const pattern = (text: string, flags = 'dgu') => new RegExp(text, flags);
 const start = String.raw`(?<![\p{L}\d_])`;
 /** A space, a colon or a comma separates a phrase from a name. `customerId` has none of them. */
 const gap = '(?:(?<=[:,]) {0,2}| {1,2})';
-/** Matches words behind "customer" or "patient" that are no names, such as "ID" and "Customer Service". */
-const noPerson = String.raw`\p{Lu}{2}|(?:Ids?|Names?|Numbers?|Services?|Support|Success|Care|Relations(?:hips?)?|Experience|Satisfaction|Portal|Data|Records?|Accounts?|Journey|Reviews?|Feedback|Safety|Management|Managers?|Center|Centre)(?!\p{L})`;
+/** Words before `name:` that say whose name or which part of it follows, so that one word is a name. */
+const ofPerson = `(?:[Ff]irst|[Ll]ast|[Mm]iddle|[Mm]aiden|[Gg]iven|[Ff]amily|[Ll]egal|[Cc]ustomer(?:['’]s)?|[Pp]atient(?:['’]s)?|[Cc]lient|[Cc]ontact|[Ee]mployee|[Gg]uest|[Hh]is|[Hh]er|[Tt]heir) [Nn]ame:|(?:[Ff]irst|[Ll]ast|[Ss]ur)name:|(?:[Vv]or|[Nn]ach|[Ff]amilien|[Gg]eburts|[Kk]unden|[Pp]atienten)name:`;
+/** Matches the types of a field in code. */
+const noType = String.raw`(?!(?:String|Text|Str|Char|Varchar|Option|Optional|Nullable)(?!\p{L}))`;
+/** Matches words behind "customer" or "patient" that are no names, such as "Customer Service". */
+const noPerson = String.raw`(?:Ids?|Names?|Numbers?|Services?|Support|Success|Care|Relations(?:hips?)?|Experience|Satisfaction|Portal|Data|Records?|Accounts?|Journey|Reviews?|Feedback|Safety|Management|Managers?|Center|Centre)(?!\p{L})`;
 
 /** Words that follow a given name without being a name. */
 const notSurnames =
@@ -55,8 +59,21 @@ export const persons: readonly Detector[] = [
     ),
   },
   // In code and YAML, one word behind "name:" is a type or a title.
-  { category: 'NAME', pattern: pattern(`${start}name: {0,2}(?<value>${word}(?: ${particle}(?:${word}|\\p{Lu}\\.)){1,3})`) },
-  { category: 'NAME', pattern: pattern(`${start}(?:[Pp]atient|[Cc]ustomer):?${gap}(?!${noPerson})${name}`) },
+  {
+    category: 'NAME',
+    pattern: pattern(
+      `${start}name: {0,2}(?<value>${word}(?: ${particle}(?:${word}|\\p{Lu}\\.)){1,3}|(?:\\p{Lu}\\. ?){1,2}${word}${further})`,
+    ),
+  },
+  { category: 'NAME', pattern: pattern(`${start}(?:${ofPerson}) {0,2}${noType}${name}`) },
+  { category: 'NAME', pattern: pattern(`${start}(?:[Pp]atient|[Cc]ustomer) {1,2}(?!\\p{Lu}{2}|${noPerson})${name}`) },
+  // Forms have names in capitals, unlike abbreviations such as "ID".
+  {
+    category: 'NAME',
+    pattern: pattern(
+      `${start}(?:[Pp]atient|[Cc]ustomer): {0,2}(?!(?:\\p{Lu}{2}|API|URL|URI|UUID|STRING)(?!\\p{L})|${noPerson})${noType}${name}`,
+    ),
+  },
   {
     category: 'NAME',
     pattern: pattern(String.raw`(?<![\p{L}'’-])${word}(?: ${particle}(?:${word}|\p{Lu}\.)){1,3}(?!\p{L})`),

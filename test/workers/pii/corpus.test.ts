@@ -84,6 +84,7 @@ describe('the patterns', () => {
   it.each([
     ...['customerId', '{ patientName: string }', 'className: Button', 'display_name: Form', 'a signed URL'],
     ...['(name: String) => name', '- { name: HOST, value: a }', 'name: Build and test'],
+    ...['surname: String', 'file name: Report', 'Customer: ID', 'customer: API'],
     ...['What is the customer ID?', 'Customer Service answers mails', 'the patient Portal', 'customer API'],
   ])('find no name in %s', (text) => {
     expect(searchPii([text], ['NAME'])).toEqual([]);
@@ -103,6 +104,16 @@ describe('the patterns', () => {
     ['name: Chiamaka Okafor', 'Chiamaka Okafor'],
     ['My name is Ito', 'Ito'],
     ['Signed, Watson', 'Watson'],
+    ['Last name: Kowalski', 'Kowalski'],
+    ['first name: Ottokar', 'Ottokar'],
+    ['Surname: Kowalski', 'Kowalski'],
+    ['Customer Name: Kowalski', 'Kowalski'],
+    ['Vorname: Ottokar', 'Ottokar'],
+    ['Nachname: Kowalski', 'Kowalski'],
+    ['Kundenname: Kowalski', 'Kowalski'],
+    ['name: J. R. Kowalski', 'J. R. Kowalski'],
+    ['Patient: KOWALSKI', 'KOWALSKI'],
+    ['Customer: JADWIGA KOWALSKI', 'JADWIGA KOWALSKI'],
   ])('find the name in %s', (text, name) => {
     expect(searchPii([text], ['NAME']).map(({ value }) => value)).toEqual([name]);
   });
