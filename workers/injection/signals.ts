@@ -13,6 +13,9 @@ const few = String.raw`(?:[\p{L}'’]{1,20}[ ,]{1,2}){0,4}`;
 
 /** Verbs and names of a model that is to speak or act. */
 const speaks = `(?:answer|respond|speak|talk|chat|act|obey)(?:s|ing)?|(?:behav|operat)(?:e|es|ing)|repl(?:y|ies|ying)|compl(?:y|ies|ying)|ai|assistant|chatbot|bot|persona`;
+/** Words that ask a model for something, followed by its subject. */
+const asks = `tell me|(?:do|say) (?:any|every)thing|(?:generate|create|write) (?:content|texts?|answers)`;
+const more = String.raw`(?:[\p{L}'’]{1,20}[ ,]{1,2}){0,8}`;
 
 export const signals: readonly Signal[] = [
   {
@@ -25,8 +28,13 @@ export const signals: readonly Signal[] = [
       ),
       new RegExp(String.raw`\b(?:ignoriere|vergiss|missachte) ${few}${object}`, 'u'),
       new RegExp(String.raw`\b(?:ignora|olvida|omite|desobedece|dimentica|oublie|oubliez|ignorez) ${few}${object}`, 'u'),
-      // "Ignore" is also English, where "ignore the message" is harmless.
-      new RegExp(String.raw`\bignore (?:les|la|le|tes|ta|vos|ces|cette|mes|toute|toutes|tous) ${few}${object}`, 'u'),
+      // "Ignore" is also French and formal Spanish. In English, "ignore the message" is harmless, and so is "ignore rules" of a linter.
+      new RegExp(
+        String.raw`\bignore (?:les|la|le|tes|ta|[nv]os|[nv]otre|[cms]es|cette|tout|toute|toutes|tous|las|los|sus?|[et]stas) ${few}${object}`,
+        'u',
+      ),
+      new RegExp(String.raw`\bignore (?:${few}(?:instruction|guideline)|(?:the|this|that|my|its) (?:\p{L}{1,20} )?prompt)`, 'u'),
+      /\bignore (?:the|my|its|our) rules?(?: and\b| ?[,.!:;]| ?$)/mu,
       /\bforget (?:everything|all|what) (?:you|that|above|i|was)/u,
       /\bnew (?:instructions?|task|rules?|system prompt) ?:/u,
       /\b(?:from now on|starting now|henceforth),? you (?:are|will|must|shall|act|respond|obey|have)\b/u,
@@ -50,6 +58,7 @@ export const signals: readonly Signal[] = [
       /\b(?:you are|act as|pretend (?:to be|you are)|simulate|roleplay as) (?:dan\b|(?:an? )?(?:unrestricted|unfiltered|uncensored|amoral|evil|jailbroken))/u,
       // Licences grant rights "without restriction", and programs draw charts "without filters".
       new RegExp(String.raw`\b(?:${speaks}) ${few}without (?:any |all )?(?:restriction|filter|limitation)`, 'u'),
+      new RegExp(String.raw`\b(?:${asks}) ${more}without (?:any |all )?(?:restriction|filter|limitation)`, 'u'),
       /\bwithout (?:any )?(?:censorship|ethical (?:guidelines|constraints)|moral)/u,
       /\b(?:no|not bound by (?:any )?|free (?:of|from) (?:all |any )?|ignore (?:all |any |your )?)(?:ethical|content|safety|moral) (?:guidelines|polic(?:y|ies)|filters?|rules|restrictions)/u,
     ],
