@@ -6,6 +6,11 @@ export interface SecretPattern {
   readonly isValid?: (value: string) => boolean;
 }
 
+/** A name in code with at most one number, such as `oauth2Client`. Random values have several. */
+const codeName = '[a-z_$]{1,60}(?:[0-9]{1,4}[a-z_$]{0,60})?';
+/** Matches the call of a function, such as `oauth2.getToken(`. */
+const call = String.raw`(?:${codeName}\.){0,5}${codeName}\(`;
+
 /** Forms that the preset of secretlint does not have, or finds only with a further condition. */
 export const secretPatterns: readonly SecretPattern[] = [
   { kind: 'AWS_ACCESS_KEY', pattern: /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])/dg },
@@ -28,9 +33,10 @@ export const secretPatterns: readonly SecretPattern[] = [
   { kind: 'GATEWAY_KEY', pattern: /(?<![A-Za-z0-9])svc_(?:ws|org|user|admin)_[A-Za-z0-9]{8,64}_[A-Za-z0-9]{16,128}/dg },
   {
     kind: 'PASSWORD_OR_TOKEN',
-    // A call of a function, such as `token = oauth2.getToken(`, is none.
-    pattern:
-      /(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|credentials?)["']?\s{0,3}(?:[:=]|=>|\bis\b)\s{0,3}(?:["'`]|(?![\w$.]{1,200}\())(?<value>[^\s"'`,;<>{}()[\]]{8,200})/dgi,
+    pattern: new RegExp(
+      String.raw`(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|credentials?)["']?\s{0,3}(?:[:=]|=>|\bis\b)\s{0,3}(?:["'\x60]|(?!${call}))(?<value>[^\s"'\x60,;<>{}()[\]]{8,200})`,
+      'dgi',
+    ),
     isValid: isRandom,
   },
 ];

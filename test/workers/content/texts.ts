@@ -150,6 +150,8 @@ export const secrets: Labelled = [
     `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'}`,
     'The PIN of my card is 4821.',
     'correct horse battery staple is the passphrase',
+    'password: Xk3J9dLm2Q(temporary)',
+    'api_key=9f8e7d6c5b4a3f2e1d0c(production)',
   ),
   ...no(
     'What is a strong password?',
