@@ -71,6 +71,14 @@ it.each<[string, () => unknown]>([
       expect(claimIssues({ roles }, rules, () => undefined).issues).toHaveLength(1);
     },
   ],
+  [
+    'held streams whose events have a changed member of their own each',
+    () => {
+      const choices = [{ index: 0, delta: { content: 'b' } }];
+      const events = Array.from({ length: n / 8 }, (_, i) => ({ choices, [`member${i}`]: 'an aa' }));
+      expect(rewritten(heldStream('chat', events))).toContain('"member1":"an bb"');
+    },
+  ],
   ['names of codings with much white space', () => decodeBodySync(Buffer.from('a'), `${'\u00a0'.repeat(n)}x`, 1)],
 ])('%s take linear time', { timeout }, (_, run) => {
   expect(run).not.toThrow();

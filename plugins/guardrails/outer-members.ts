@@ -81,14 +81,15 @@ function ofChoice({
 export function outerRewriter(format: StreamFormat, old: JsonObject, changed: JsonObject): (event: JsonObject) => JsonObject {
   const names = changedMembers(old, changed);
   if (names.length === 0) return (event) => event;
+  const isChanged = new Set(names);
   // A stream may have a value of its own in each event, such as the offsets of a filter.
   const known = new Map(listOf(old[furtherName]).map((one, index) => [JSON.stringify(one), index]));
   return (event) => {
     const head = heads[format](event);
     if (head === null) return event;
     const next: JsonObject = { ...head };
-    for (const name of names)
-      if (Object.hasOwn(head, name) && isDeepStrictEqual(head[name], old[name])) next[name] = changed[name];
+    for (const [name, value] of Object.entries(head))
+      if (isChanged.has(name) && isDeepStrictEqual(value, old[name])) next[name] = changed[name];
     const own = furtherOf(format, event, old);
     const further = own === null ? null : listOf(changed[furtherName])[known.get(JSON.stringify(own)) ?? -1];
     if (isObject(further)) {
