@@ -21,6 +21,8 @@ it.each([
   ['mp4', 'audio/mp4'],
   ['mp3', 'audio/mp3'],
   [undefined, 'audio/wav'],
+  ['constructor', 'audio/constructor'],
+  ['__proto__', 'audio/__proto__'],
 ])('chat with Gemini: input_audio of format %s is sent as %s', (format, mimeType) => {
   const part = { type: 'input_audio', input_audio: { data: 'AAAA', format } };
   expect(audioPart(part, 'messages[0].content[0]')).toEqual({ inlineData: { mimeType, data: 'AAAA' } });
