@@ -43,7 +43,7 @@ export async function runProcess(): Promise<void> {
   let warnFromMs = 0;
   while (plane === null) {
     try {
-      plane = await startControlPlane(settings, { log, publish });
+      plane = await startControlPlane(settings, { log, publish, beforeListening: keepObjectsYoung });
     } catch (error) {
       const failed = failureFields(error);
       if (isDatabaseAway(error) && settings.databaseUrl !== null) {
@@ -62,7 +62,6 @@ export async function runProcess(): Promise<void> {
       process.exit(failure === null ? 1 : exitCodes.configuration);
     }
   }
-  keepObjectsYoung();
   if (plane.firstKeys) process.send?.({ type: 'first-start', ...plane.firstKeys });
   process.send?.({ type: 'ready', role: 'control-plane', port: plane.port });
   log.info({ port: plane.port }, 'the control plane is ready');

@@ -69,6 +69,8 @@ export interface ControlPlaneDeps {
   readonly log: Log;
   /** Publishes a notice of a committed change. Must not throw. Losing a notice does no harm. */
   readonly publish?: (notice: ChangeNotice) => void;
+  /** Called when everything else is ready. It may block the process, because no request waits yet. */
+  readonly beforeListening?: () => void;
   /** For tests: replaces the system clock. */
   readonly clock?: Clock;
   /** For tests: a reply that differs from its route's schema is an error instead of being reduced to it. */
@@ -231,6 +233,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
         })) as typeof createServer,
     }) as Server;
     server.keepAliveTimeout = idleConnectionMs;
+    deps.beforeListening?.();
     const port = await listen(server, settings);
     const close = async () => {
       stopping = true;

@@ -7,8 +7,6 @@ import { exitCodes } from './contract/protocol/processes/process-messages.ts';
 import { onStopRequests } from './contract/protocol/processes/stop-requests.ts';
 import { messageOf } from './contract/values/errors/message-of.ts';
 import { stackOf } from './contract/values/errors/stack-of.ts';
-import { keepObjectsYoung } from './contract/values/keep-objects-young.ts';
-import { limitHeapGrowth } from './contract/values/limit-heap-growth.ts';
 import { endOnException } from './log/end-on-exception.ts';
 import { createLog, type ProcessLog } from './log/log.ts';
 import { loadProviders } from './provider-host/load-providers.ts';
@@ -63,8 +61,6 @@ async function main(): Promise<void> {
     freeStartReserve(settings.dataDir, [slot]);
     gateway = await startGateway(settings, slot, log, providers);
     keepStartReserve(settings.dataDir, slot);
-    keepObjectsYoung();
-    limitHeapGrowth();
   } catch (error) {
     const { message, exitCode } = startFailure(error, settings.dataDir);
     log.error({ reason: message, stack: stackOf(error) }, 'the gateway cannot start');

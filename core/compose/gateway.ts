@@ -8,6 +8,8 @@ import { peerSubject } from '../contract/protocol/notices/notice-subjects.ts';
 import { ownStoreOrigin } from '../contract/provider/own-store.ts';
 import { BodyMemory } from '../contract/values/bodies/body-memory.ts';
 import { deriveKey } from '../contract/values/credentials/secret.ts';
+import { keepObjectsYoung } from '../contract/values/keep-objects-young.ts';
+import { limitHeapGrowth } from '../contract/values/limit-heap-growth.ts';
 import { realTimers } from '../contract/values/time/timers.ts';
 import { createForward } from '../control-plane/forward-to-control-plane.ts';
 import { matchEndpoint } from '../endpoints/match-endpoint.ts';
@@ -206,6 +208,8 @@ export async function startGateway(
     random: Math.random,
     log,
   });
+  keepObjectsYoung();
+  limitHeapGrowth();
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
   const reports = startReports(settings, { slot, fetch, clock, log });
