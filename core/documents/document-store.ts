@@ -17,6 +17,8 @@ export interface DocumentStoreOptions {
   readonly log: Log;
   /** Maximum number of documents of all kinds together. */
   readonly entriesMax: number;
+  /** Returns the document that another process of the machine has stored, or null. Called if the control plane cannot be read. Default: none. */
+  readonly stored?: (kind: DocumentKind, id: string) => Promise<StoredDocument | null>;
 }
 
 /** Counts since start. `invalid`: documents that were rejected because they cannot be used. */
@@ -52,7 +54,8 @@ const possibleId = /^[\x21-\x7e]{1,600}$/;
  * The documents of a gateway process, fetched on demand and kept until a change notice names them.
  *
  * - A known document is served at once, in every state of the control plane.
- * - An unknown one is looked up once for all concurrent callers. GatewayError `unavailable` if the control plane cannot be read.
+ * - An unknown one is looked up once for all concurrent callers. If the control plane cannot be read, the document of another process of the
+ *   machine serves until it can. GatewayError `unavailable` if there is none.
  * - A changed one that is in use is read again at once, and the old one serves until then. Keys wait instead, so that a withdrawn
  *   right ends with the notice. A changed one that is not in use is read at its next use. A deleted one is removed with the notice.
  */
@@ -69,6 +72,7 @@ export class DocumentStore implements DocumentReader {
   readonly #client: Pick<ControlPlaneClient, 'document'>;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #stored: NonNullable<DocumentStoreOptions['stored']>;
   readonly #refreshQueue: (readonly [Shelf, Entry])[] = [];
   #refreshing = 0;
 
@@ -76,6 +80,7 @@ export class DocumentStore implements DocumentReader {
     this.#client = options.client;
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#stored = options.stored ?? (async () => null);
     // Each kind has its own share, so that many keys, by far the most numerous kind, do not evict documents of other kinds.
     const shelf = (kind: DocumentKind, share: number) => createShelf(kind, Math.max(1, Math.floor(options.entriesMax * share)));
     this.#shelves = {
@@ -264,7 +269,13 @@ export class DocumentStore implements DocumentReader {
     try {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         flight.again = false;
-        const reply = await this.#client.document(shelf.kind, id, shelf.entries.peek(id) === undefined);
+        const isNew = shelf.entries.peek(id) === undefined;
+        const reply = await this.#client.document(shelf.kind, id, isNew).catch(async (error: unknown) => {
+          const entry = isNew ? await this.#fromOtherProcess(shelf, id, flight) : null;
+          if (entry === null) throw error;
+          return entry;
+        });
+        if (reply instanceof Entry) return reply;
         // A notice overtook this reply, so its content predates that change.
         if (flight.again || reply.revision < flight.minRevision) continue;
         return this.#store(shelf, id, reply);
@@ -274,6 +285,15 @@ export class DocumentStore implements DocumentReader {
       // In the same turn as the store: the next notice must not find a flight that has already ended.
       shelf.flights.delete(id);
     }
+  }
+
+  /** Returns an entry that is read again as soon as the control plane replies. Null if there is none, or a notice has named the document meanwhile. */
+  async #fromOtherProcess(shelf: Shelf, id: string, flight: Flight): Promise<Entry | null> {
+    const stored = await this.#stored(shelf.kind, id);
+    if (stored === null || flight.again || flight.minRevision > 0) return null;
+    if (!this.restore({ ...stored, fresh: false })) return null;
+    this.additions += 1;
+    return shelf.entries.get(id) ?? null;
   }
 
   #store(shelf: Shelf, id: string, reply: DocumentReply): Entry | null {

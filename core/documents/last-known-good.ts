@@ -103,6 +103,17 @@ export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<
   return merge(files);
 }
 
+/** Returns the documents of the other processes of the machine, of which there are `slots` with this one. Files that cannot be read are skipped. */
+export async function readOtherProcesses(options: LastKnownGoodOptions, slots: number): Promise<readonly StoredDocument[]> {
+  const files: KnownGood[] = [];
+  for (let slot = 0; slot < slots; slot += 1) {
+    const file =
+      slot === options.slot ? null : await readOne(options, join(options.directory, `slot-${slot}.lkg`)).catch(() => null);
+    if (file !== null) files.push(file);
+  }
+  return merge(files)?.documents ?? [];
+}
+
 async function readOne({ key, earlierKey }: LastKnownGoodOptions, path: string): Promise<KnownGood> {
   const lines = (await readFile(path, 'latin1')).split('\n');
   const { fileId, lines: sealedLines } = v.parse(head, JSON.parse(lines[0] ?? ''));
@@ -117,7 +128,10 @@ async function readOne({ key, earlierKey }: LastKnownGoodOptions, path: string):
   };
   const { lastRevision, mark, apiKeyPepper } = v.parse(summary, read(0));
   const documents: StoredDocument[] = [];
-  for (let line = 1; line < sealedLines; line += 1) documents.push(...v.parse(storedDocuments, read(line)));
+  for (let line = 1; line < sealedLines; line += 1) {
+    documents.push(...v.parse(storedDocuments, read(line)));
+    await nextTurn();
+  }
   return { lastRevision, mark, documents, apiKeyPepper };
 }
 

@@ -12,10 +12,11 @@ import type { ChangeBus } from './bus.ts';
 import { ChangeFollower } from './change-follower.ts';
 import { createControlPlaneClient } from './control-plane-client.ts';
 import { DocumentStore } from './document-store.ts';
-import { readLastKnownGood, writeLastKnownGood } from './last-known-good.ts';
+import { readLastKnownGood, readOtherProcesses, writeLastKnownGood } from './last-known-good.ts';
+import { createOtherProcesses } from './other-processes.ts';
 
 export interface DocumentsOptions {
-  readonly settings: EncryptionKeys & Pick<Settings, 'dataDir' | 'clusterKey' | 'documentCacheEntries'>;
+  readonly settings: EncryptionKeys & Pick<Settings, 'dataDir' | 'clusterKey' | 'documentCacheEntries' | 'gatewayProcesses'>;
   readonly slot: number;
   readonly fetch: InternalFetch;
   readonly bus: ChangeBus;
@@ -70,7 +71,8 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
     earlierKey: earlier ? diskKey({ ...settings, encryptionKey: earlier }) : null,
   };
   const client = createControlPlaneClient({ fetch, clock, timers, random, log });
-  const documents = new DocumentStore({ client, clock, log, entriesMax: settings.documentCacheEntries });
+  const stored = createOtherProcesses(() => readOtherProcesses(disk, settings.gatewayProcesses), timers);
+  const documents = new DocumentStore({ client, clock, log, entriesMax: settings.documentCacheEntries, stored });
 
   const known = await readLastKnownGood(disk);
   const restored = known ? restore(documents, known.documents) : 0;

@@ -101,6 +101,26 @@ describe('documents while the control plane is away', () => {
     await plane.restart();
   });
 
+  it('a document of another process is not used if a notice names it during the look-up', async () => {
+    const stored = { kind: 'api-key' as const, id: 'key-a', document: sampleKey('key-a'), revision: 1, fresh: true };
+    const read = newGate();
+    const asked = newGate();
+    const other = new DocumentStore({
+      ...{ clock: time.clock, log, entriesMax: 100 },
+      client: { document: () => Promise.reject(new GatewayError('unavailable')) },
+      stored: async () => {
+        asked.open();
+        await read.opened;
+        return stored;
+      },
+    });
+    const found = Promise.resolve(other.get('api-key', 'key-a'));
+    await asked.opened;
+    other.apply({ revision: 2, kind: 'api-key', id: 'key-a', op: 'delete' });
+    read.open();
+    await expect(found).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   it('fail if the control plane does not respond', async () => {
     plane.mode = 'stall';
     await expect(newStore(300).get('api-key', 'unknown')).rejects.toMatchObject({ code: 'unavailable' });

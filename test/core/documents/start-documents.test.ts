@@ -43,7 +43,7 @@ function start(
     close: async () => {},
   };
   return startDocuments({
-    settings: { dataDir, ...encryptionKeys, clusterKey, documentCacheEntries: 1000 },
+    settings: { dataDir, ...encryptionKeys, clusterKey, documentCacheEntries: 1000, gatewayProcesses: 2 },
     slot,
     fetch: plane.fetch,
     bus,
@@ -163,6 +163,31 @@ describe('the start of the document store', () => {
     time.advance(1000);
     await expect(refused).rejects.toMatchObject({ code: 'unavailable' });
     await documents.close();
+  });
+
+  it('serves a key that another process of the machine has used, until the control plane replies', async () => {
+    const unaware = await start(0);
+    await leaveBehind(1);
+    // As after the notices of these changes.
+    await unaware.follower.catchUp();
+    plane.mode = 503;
+    await unaware.follower.catchUp();
+    const key = Promise.resolve(unaware.documents.get('api-key', 'key-a'));
+    time.advance(1000);
+    expect(await key).toMatchObject({ digest: 'A'.repeat(43) });
+    expect(unaware.documents.get('api-key', 'key-a')).toBeInstanceOf(Promise);
+    const unknown = Promise.resolve(unaware.documents.get('api-key', 'key-b'));
+    const refused = expect(unknown).rejects.toMatchObject({ code: 'unavailable' });
+    time.advance(1000);
+    await refused;
+
+    plane.remove('api-key', 'key-a');
+    plane.mode = 'ok';
+    await until(async () => {
+      time.advance(1000);
+      return (await unaware.documents.get('api-key', 'key-a')) === null;
+    });
+    await unaware.close();
   });
 
   it('applies changes made while no process ran before the first request', async () => {
