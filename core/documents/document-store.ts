@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { newEntryCache } from '../contract/entry-cache.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import { type DocumentKind, type DocumentOf, documentKinds, documentSchemas } from '../contract/protocol/documents.ts';
 import type { DocumentReply } from '../contract/protocol/internal-api.ts';
@@ -46,6 +47,8 @@ const unusableMs = 1000;
 const retryMs = 500;
 /** Concurrent look-ups of one kind. Further callers are asked to retry later. */
 const flightsMax = 1000;
+/** Number of changes that are remembered. The files of other processes are usually rewritten within a second. */
+const changesMax = 10_000;
 const refreshesAtOnce = 16;
 /** Printable ASCII, up to the length of the longest id in a change notice. */
 const possibleId = /^[\x21-\x7e]{1,600}$/;
@@ -73,6 +76,10 @@ export class DocumentStore implements DocumentReader {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #stored: NonNullable<DocumentStoreOptions['stored']>;
+  /** Revisions of the last changes by kind and id. The file of another process may be older than the end of a key, if its disk is full. */
+  readonly #changes = newEntryCache<string, number>(changesMax);
+  /** Revision of the last `reset`. */
+  #resetRevision = 0;
   readonly #refreshQueue: (readonly [Shelf, Entry])[] = [];
   #refreshing = 0;
 
@@ -128,6 +135,7 @@ export class DocumentStore implements DocumentReader {
 
   #applyOne(notice: ChangeNotice): void {
     const shelf = this.#shelves[notice.kind];
+    this.#changes.set(`${notice.kind} ${notice.id}`, notice.revision);
     shelf.absences.delete(notice.id);
     const flight = shelf.flights.get(notice.id);
     if (flight) flight.minRevision = Math.max(flight.minRevision, notice.revision);
@@ -154,6 +162,8 @@ export class DocumentStore implements DocumentReader {
         entry.retryAtMs = 0;
       }
     }
+    this.#changes.clear();
+    this.#resetRevision = revision;
     this.newest = revision;
     this.version += 1;
   }
@@ -287,10 +297,14 @@ export class DocumentStore implements DocumentReader {
     }
   }
 
-  /** Returns an entry that is read again as soon as the control plane replies. Null if there is none, or a notice has named the document meanwhile. */
+  /**
+   * Returns an entry that is read again as soon as the control plane replies. Null if there is none, or if the document has changed since the other
+   * process read it.
+   */
   async #fromOtherProcess(shelf: Shelf, id: string, flight: Flight): Promise<Entry | null> {
     const stored = await this.#stored(shelf.kind, id);
-    if (stored === null || flight.again || flight.minRevision > 0) return null;
+    const changedAt = Math.max(this.#changes.get(`${shelf.kind} ${id}`) ?? 0, flight.minRevision, this.#resetRevision);
+    if (stored === null || flight.again || stored.revision < changedAt) return null;
     if (!this.restore({ ...stored, fresh: false })) return null;
     this.additions += 1;
     return shelf.entries.get(id) ?? null;

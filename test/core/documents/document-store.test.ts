@@ -101,6 +101,19 @@ describe('documents while the control plane is away', () => {
     await plane.restart();
   });
 
+  it('a document of another process is not used if it has changed since that process read it', async () => {
+    const other = new DocumentStore({
+      ...{ clock: time.clock, log, entriesMax: 100 },
+      client: { document: () => Promise.reject(new GatewayError('unavailable')) },
+      stored: async (kind, id) => ({ kind, id, document: sampleKey(id), revision: 4, fresh: true }),
+    });
+    other.apply({ revision: 5, kind: 'api-key', id: 'key-a', op: 'delete' });
+    await expect(other.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await other.get('api-key', 'key-b')).toMatchObject({ id: 'key-b' });
+    other.reset(6);
+    await expect(other.get('api-key', 'key-c')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   it('a document of another process is not used if a notice names it during the look-up', async () => {
     const stored = { kind: 'api-key' as const, id: 'key-a', document: sampleKey('key-a'), revision: 1, fresh: true };
     const read = newGate();
