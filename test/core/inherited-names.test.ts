@@ -4,6 +4,7 @@ import { requestRecord } from '../../core/contract/plugin/record/record.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { writtenTranscript } from '../../core/formats/media/transcript.ts';
 import { withMappedFinishReasons } from '../../core/formats/openai/chat-finish-reason.ts';
+import { isModelField } from '../../core/providers/bedrock/converse/model-fields.ts';
 import { createHarness, replyWith } from '../../core/test-kit/pipeline-harness.ts';
 
 describe('a provider that names a member of every object', () => {
@@ -88,6 +89,10 @@ describe('a client that names a member of every object', () => {
   it('gets the transcript as JSON for an unknown format', () => {
     const transcript = { text: 'a', language: null, segments: [], words: [] };
     expect(writtenTranscript(transcript, 'constructor')).toBeNull();
+  });
+
+  it('gets the fields of no maker for a model of an unknown one', () => {
+    expect(['top_k', 'seed'].map((name) => isModelField(name, 'constructor.a'))).toEqual([true, false]);
   });
 
   it('gets a finish reason that exists', () => {

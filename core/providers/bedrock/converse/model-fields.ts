@@ -1,17 +1,18 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
+import { byName } from '../../../contract/values/json/by-name.ts';
 import type { JsonObject } from '../../../contract/values/json/json.ts';
 import { betasOf } from '../claude/beta-features.ts';
 import { makerOf } from '../model-id.ts';
 
 /** Parameters of the makers' own formats that Converse accepts in `additionalModelRequestFields`. */
-const fieldsOfMaker: Readonly<Record<string, ReadonlySet<string>>> = {
+const fieldsOfMaker: Readonly<Record<string, ReadonlySet<string>>> = byName({
   anthropic: new Set(['top_k', 'anthropic_beta', 'output_config', 'context_management', 'container', 'mcp_servers']),
   // "Include any other fields in additionalModelRequestFields": Bedrock user guide, OpenAI models.
   openai: new Set(['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'verbosity']),
-};
+});
 
 /** Names of `top_k` at makers with another name for it. All other makers get `top_k`. */
-const topKOf: Readonly<Record<string, string>> = { cohere: 'k', ai21: 'topK' };
+const topKOf: Readonly<Record<string, string>> = byName({ cohere: 'k', ai21: 'topK' });
 
 /** True for a parameter that belongs to the model rather than to the API. */
 export function isModelField(name: string, model: string): boolean {
