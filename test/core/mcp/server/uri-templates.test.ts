@@ -39,3 +39,14 @@ it('a template is compiled once for all URIs', () => {
   expect(compile).toHaveBeenCalledTimes(1);
   compile.mockRestore();
 });
+
+it('compiled templates of at most 64 Ki characters are kept, because each takes far more memory than its text', () => {
+  const compile = vi.spyOn(RE2JS, 'compile');
+  const templates = Array.from({ length: 100 }, (_, i) => `kept://${i}/${'a'.repeat(1_000)}/{id}`);
+  for (const template of templates) isExpansion(template, template.replace('{id}', '1'));
+  isExpansion(templates[99] as string, (templates[99] as string).replace('{id}', '2'));
+  expect(compile).toHaveBeenCalledTimes(100);
+  isExpansion(templates[0] as string, (templates[0] as string).replace('{id}', '2'));
+  expect(compile).toHaveBeenCalledTimes(101);
+  compile.mockRestore();
+});
