@@ -41,7 +41,7 @@ export function audioPart(part: JsonObject, path: string): JsonObject {
   const audio = isObject(part.input_audio) ? part.input_audio : {};
   if (typeof audio.data !== 'string') throw badParam(`${path}.input_audio.data`, 'base64 is expected');
   const format = textOrNull(audio.format) ?? 'wav';
-  const known = Object.hasOwn(mediaTypes, format) ? mediaTypes[format] : undefined;
+  const known = mediaTypes[format];
   return { inlineData: { mimeType: known?.startsWith('audio/') ? known : `audio/${format}`, data: audio.data } };
 }
 
