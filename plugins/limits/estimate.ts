@@ -1,12 +1,12 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/requests/passed-traffic.ts';
-import { imageParams, sentParams } from '../../core/contract/plugin/requests/sent-params.ts';
+import { imageParams, sentParams, tierOfCall, tiersAsked } from '../../core/contract/plugin/requests/sent-params.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { attachmentTokens, isAttachment } from '../../core/contract/values/models/prompt-text.ts';
-import { serviceTierOf, totalTokens, type Usage, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
+import { totalTokens, type Usage, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {
@@ -85,7 +85,6 @@ const tokenKeys: Readonly<Record<OperationName, TokenKeys>> = {
 /** Keys of requests without an operation. `passed` of the request has the tokens of their input. */
 const ofPassed = writes(...chatMaximum, 'max_output_tokens');
 const countKeys = ['n', 'best_of', 'prompt'] as const;
-const tierKeys = ['service_tier', 'serviceTier', 'speed'] as const;
 const imageKeys = ['n', 'quality', 'size'] as const;
 
 /** Estimates the tokens of a request from its JSON, without reading its text: lengths only. */
@@ -165,7 +164,8 @@ export function estimatedCost(
   rates: ModelRates,
 ): number {
   // A tier may be unavailable, so the higher price is reserved.
-  const asked = [rates, ...(rates.tiers ? tiersAsked(ctx, rates.tiers) : [])];
+  const tiers = rates.tiers ? tiersAsked(ctx, ctx.plan.targets) : [];
+  const asked = [rates, ...tiers.flatMap((tier) => ratesOfTier(rates.tiers, tier) ?? [])];
   const dearest = (kind: 'input' | 'output'): number => Math.max(...asked.map((one) => one[kind]));
   const tokens = input * dearest('input') + output * dearest('output');
   if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
@@ -173,14 +173,6 @@ export function estimatedCost(
   const sent = sentParams(ctx, ctx.plan.targets, imageKeys);
   const each = sent.map(({ n, quality, size }) => countOf(n) * (imageRate(images, quality, size) ?? 0));
   return Math.ceil(tokens + Math.max(0, ...each));
-}
-
-/** Returns the rates of the service tiers that the targets may be asked for. Anthropic's fast mode counts as one. */
-function tiersAsked(ctx: RequestContext, tiers: NonNullable<ModelRates['tiers']>) {
-  return sentParams(ctx, ctx.plan.targets, tierKeys).flatMap(({ service_tier, serviceTier, speed }) => {
-    const tier = speed === 'fast' ? speed : serviceTierOf(service_tier ?? serviceTier);
-    return ratesOfTier(tiers, tier) ?? [];
-  });
 }
 
 /** Undefined: the tier has no price of its own. Callers and providers choose its name. */
@@ -204,7 +196,7 @@ export function usedUnits(
   if (usage === null) return 0;
   if (unit === 'tokens') return Math.min(totalTokens(usage), unitsPerCallMax);
   if (rates === null) return 0;
-  const ofTier = ratesOfTier(rates.tiers, usage.serviceTier) ?? rates;
+  const ofTier = (rates.tiers && ratesOfTier(rates.tiers, tierOfCall(ctx, ctx.targetPath, usage))) ?? rates;
   const input = usage.inputTokens + usage.cacheWriteTokens;
   const tokens = input * ofTier.input + usage.cacheReadTokens * ofTier.cacheRead + usage.outputTokens * ofTier.output;
   const images = usage.units.generated_images ?? 0;

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../values/json/json.ts';
 import { emptyUsage, noUnits, type Usage } from '../../values/models/usage.ts';
 import type { RequestContext } from '../context.ts';
-import { imageParams } from '../requests/sent-params.ts';
+import { imageParams, tierOfCall } from '../requests/sent-params.ts';
 import type { ImageRecord, MediaRecord, SavedCall, SessionPart } from './record.ts';
 
 /** Returns the usage of a call as records have it. All counts are 0 while it is unknown. */
@@ -14,7 +14,7 @@ export function recordedUsage(
     ...countsOf(usage ?? emptyUsage()),
     media: usage ? mediaOf(usage) : null,
     image: usage?.units.generated_images === undefined ? undefined : imageOf(imageParams(ctx, targetPath)),
-    serviceTier: usage?.serviceTier || undefined,
+    serviceTier: (usage && tierOfCall(ctx, targetPath, usage)) || undefined,
   };
 }
 

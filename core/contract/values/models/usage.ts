@@ -75,11 +75,14 @@ const tokenCounts = [
   ...(['audioInputTokens', 'audioOutputTokens', 'imageInputTokens', 'imageOutputTokens'] as const),
 ];
 
-/** Returns the provider's service tier; null for the default one, and for values that are not a tier. */
+/** Returns the service tier that a response states or a request asks for; null for the default one, and for values that are not a tier. */
 export function serviceTierOf(value: unknown): string | null {
   const tier = typeof value === 'string' ? value.toLowerCase().slice(0, 64) : null;
-  return tier === 'default' || tier === 'standard' || tier === 'auto' ? null : tier;
+  return tier !== null && usualTiers.has(tier) ? null : tier;
 }
+
+/** Names of the default tier in responses, and of the choice of it in requests. */
+const usualTiers: ReadonlySet<string> = new Set(['default', 'standard', 'standard_only', 'auto']);
 
 /**
  * Returns the count that a provider states. Some compatible servers and proxies send it as the text of a number. NaN for all other values, which

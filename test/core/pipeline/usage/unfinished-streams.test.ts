@@ -54,6 +54,34 @@ describe('usage of a cut stream that has begun with counts of zero', () => {
   });
 });
 
+describe('the service tier of a stream without counts', () => {
+  const chunk = { object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'word' } }] };
+  const send = (path: string, more: JsonObject) =>
+    recordOf(
+      createHarness(),
+      (leave) => [
+        (_call, handler) => {
+          handler.onHead(200, ['content-type', 'text/event-stream']);
+          handler.onData(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`));
+          leave();
+        },
+      ],
+      { path, headers: { 'x-svc-provider': '@one' }, body: { ...body, model: 'gpt-5.1', stream: true, ...more } },
+    );
+
+  it.each([
+    ['/v1/chat/completions', { service_tier: 'priority' }, 'priority'],
+    ['/v1/proxy/chat/completions', { service_tier: 'priority' }, 'priority'],
+    ['/v1/proxy/messages', { speed: 'fast', service_tier: 'standard_only' }, 'fast'],
+    ['/v1/chat/completions', { service_tier: 'auto' }, undefined],
+    ['/v1/proxy/messages', { service_tier: 'standard_only' }, undefined],
+  ])('is the requested one: %s with %j', async (path, more, serviceTier) => {
+    const record = await send(path, more);
+    expect(record).toMatchObject({ outcome: 'aborted', usageEstimated: true });
+    expect(record?.serviceTier).toBe(serviceTier);
+  });
+});
+
 describe('usage of a stream of images whose client disconnects', () => {
   const preview = { type: 'image_generation.partial_image', b64_json: 'AAAA', quality: 'medium', size: '1024x1536' };
   const done = { type: 'image_generation.completed', b64_json: 'AAAA', usage: { input_tokens: 9, output_tokens: 70 } };
