@@ -10,7 +10,8 @@ export function textsOf(format: StreamFormat, body: JsonObject): Map<string, str
   const texts = new Map<string, string>();
   const content = [...objectsIn(body[contentOf[format]]).entries()];
   if (format === 'chat') {
-    for (const [, { text, message, ...choice }] of content) {
+    // The first choice of an index counts. Texts that are in events alone follow without an index.
+    for (const [, { text, message, ...choice }] of content.toReversed()) {
       if (isObject(message)) addTexts(texts, `${indexOf(choice)}`, message);
       else texts.set(`${indexOf(choice)} text`, stringOf(text));
     }

@@ -258,3 +258,12 @@ it('held stream: a block whose index is no number stays as it is', () => {
   const stream = redacted('chat', [choice({ delta: { content: 'a secret', content_blocks: [block] } })]);
   expect(stream).toBe(`data: ${JSON.stringify(choice({ delta: { content: 'a ***', content_blocks: [block] } }))}\n\n`);
 });
+
+it.each([
+  ['no choices, such as one with counts', { id: 'c', object: 'chat.completion.chunk', usage: { total_tokens: 3 } }],
+  ['null as its choices', { id: 'c', object: 'chat.completion.chunk', choices: null }],
+  ['a type alone, such as a ping', { type: 'ping' }],
+])('held stream: a text of chat is redacted beside an event with %s', (_name, event) => {
+  const sent = redacted('chat', [choice({ delta: { content: 'a secret' } }), event]);
+  expect(sent?.match(/\{.*\}/g)?.map((line) => JSON.parse(line))).toEqual([choice({ delta: { content: 'a ***' } }), event]);
+});
