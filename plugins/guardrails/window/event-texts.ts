@@ -138,7 +138,9 @@ export function removePartialMessages(event: JsonObject): boolean {
 export function isEmptyDelta(format: StreamFormat, event: JsonObject): boolean {
   if (format === 'messages') return event.type === 'content_block_delta';
   if (format === 'responses') return typeof event.type === 'string' && event.type.endsWith('.delta');
-  if (event.usage !== undefined && event.usage !== null) return false;
+  // Such as counts of tokens, or results of a search that are in the first chunk alone.
+  if (Object.entries(event).some(([name, value]) => name !== 'choices' && typeof value === 'object' && value !== null))
+    return false;
   return objectsIn(event.choices).every((choice) => {
     if (choice.finish_reason !== undefined && choice.finish_reason !== null) return false;
     const delta = isObject(choice.delta) ? choice.delta : {};

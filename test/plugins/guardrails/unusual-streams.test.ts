@@ -133,3 +133,12 @@ it('held stream whose first event has a text that cannot be redacted: nothing of
   expect(sink.status).toBe(500);
   expect(sink.text).not.toContain('secret');
 });
+
+it('stream in a window whose first chunk has results of a search: they are sent, although the text is held back', async () => {
+  const config = { output_mutators: [{ 'default.regexReplace': { rule: '/secret/g', redactText: '***' }, stream: 'window' }] };
+  const first = chunk('a').replace('{"id"', '{"search_results":[{"title":"A page"}],"id"');
+  const scripts = [streamOf([first, chunk(' secret'), 'data: [DONE]\n\n'])];
+  const { sink } = await ask(config, { body: { ...user('hi'), stream: true }, scripts });
+  expect(sink.text).toContain('"search_results":[{"title":"A page"}]');
+  expect(sink.text).toContain('***');
+});
