@@ -1,5 +1,6 @@
 import { type DiscardedCall, isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { totalTokens } from '../../core/contract/values/models/usage.ts';
+import { pricesOf } from '../../core/providers/declarations.ts';
 import { costOf } from './cost.ts';
 import { costMax, roundedNano } from './nano-usd.ts';
 import { partsByModel } from './parts-by-model.ts';
@@ -7,8 +8,7 @@ import { countsWithout, partsOfSession } from './parts-of-session.ts';
 import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
-import { statedNanoUsd } from './stated-cost.ts';
-import { geoFactor, ratesTimes, tierFactor } from './tier-factors.ts';
+import { ratesTimes, tierFactor } from './tier-factors.ts';
 import type { Rates } from './units.ts';
 
 /** Price settings of an integration. */
@@ -61,6 +61,17 @@ function statedPrice(record: RequestRecord, own: IntegrationPricing | null, mode
   const factor = (own && priceAt(own.adjustments, at))?.multiplier.default ?? 1;
   return stated === null ? null : Math.min(roundedNano(stated * factor), costMax);
 }
+
+/**
+ * Returns the cost that the provider states for a call, in nano-USD. It includes what the usage does not count: tools that ran at the provider, fees of a
+ * request, the host that a router chose. Null: the provider states none.
+ */
+function statedNanoUsd({ provider, rawUsage }: RequestRecord): number | null {
+  const usd = provider === null || rawUsage === null ? null : pricesOf(provider).statedCost?.(rawUsage);
+  return typeof usd === 'number' && usd >= 0 ? usd * nanoPerUsd : null;
+}
+
+const nanoPerUsd = 1e9;
 
 /**
  * Returns the cost of a request with that of the responses that no client received. Each has the price of its own provider and model, and costs
@@ -142,7 +153,8 @@ function ratesFor(
   const inputTokens = (record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens) / requests;
   const base = publicModel(own, model);
   const usual = publicRates(provider, base, inputTokens, at);
-  const factor = tierFactor(provider, base, record.serviceTier ?? null) * geoFactor(provider, record.rawUsage?.inference_geo);
+  const ofUsage = (record.rawUsage && pricesOf(provider).usageFactor?.(record.rawUsage)) ?? 1;
+  const factor = tierFactor(provider, base, record.serviceTier ?? null) * ofUsage;
   return { rates: usual && ratesTimes(usual, factor), source: 'public', isBatch };
 }
 

@@ -1,9 +1,9 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
-import { priceNamesOf } from '../../core/providers/declarations.ts';
+import type { UnlistedPrice } from '../../core/provider-settings/provider-prices.ts';
+import { priceNamesOf, pricesOf } from '../../core/providers/declarations.ts';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
-import { unlistedRates } from './unlisted-prices.ts';
 
 /** Returns the saved batch prices as rates, and half of the usual rates for units they do not name. Null if none are saved. */
 export function configuredBatchRates(config: PricingConfig, serviceTier: string | null): Rates | null {
@@ -69,8 +69,8 @@ export function publicRates(provider: string, model: string, inputTokens: number
   // No model of the list has such a name. The cache of unknown names would hold megabytes that a caller or a provider sent.
   if (model.length > nameCharsMax) return null;
   const { id, names } = priceNamesOf(provider, model);
-  const unlisted = unlistedRates(id, model);
-  if (unlisted) return unlisted;
+  const unlisted = pricesOf(provider).unlisted?.(model);
+  if (unlisted) return unlistedRates(unlisted);
   return listedRates(id, names, inputTokens, at) ?? listedRates(id, names.map(withoutVersion), inputTokens, at);
 }
 
@@ -80,6 +80,19 @@ function listedRates(providerId: string, names: readonly string[], inputTokens: 
     if (found) return ratesAt(found, name, inputTokens);
   }
   return null;
+}
+
+function unlistedRates({ tokens, characters }: UnlistedPrice): Rates {
+  return {
+    tokens: tokens
+      ? {
+          ...{ request_token: tokens.input, response_token: tokens.output },
+          ...(tokens.cacheRead === undefined ? {} : { cache_read_input_token: tokens.cacheRead }),
+        }
+      : {},
+    units: characters === undefined ? {} : { characters },
+    perRequest: 0,
+  };
 }
 
 /** Returns the name that a dated snapshot or a `-latest` alias is a version of. The list lacks many of them, and their price is that of the name. */

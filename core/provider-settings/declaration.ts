@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { ErrorFields, ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
+import type { ProviderPrices } from './provider-prices.ts';
 import { sharedAuth, sharedSettings } from './shared-settings.ts';
 
 /**
@@ -18,6 +19,8 @@ export interface ProviderDeclaration {
   readonly priceId: string;
   /** Returns the name of a model in that list, without marks of region, tuning or size. Absent: the names are the same. */
   readonly priceName?: (model: string) => string;
+  /** Prices of the provider that the list does not state. Absent: none. */
+  readonly prices?: ProviderPrices;
   /** Models that the public price list does not have. Absent: all are in the list. */
   readonly unlistedModels?: readonly string[];
   /** `required`: all calls need a key. `optional`: no call needs one, or only some authentication modes do. */

@@ -7,6 +7,7 @@ import {
   type ProviderDeclaration,
   type SettingDeclaration,
 } from '../provider-settings/declaration.ts';
+import type { ProviderPrices } from '../provider-settings/provider-prices.ts';
 import * as listed from './list.ts';
 
 const builtIn: readonly ProviderDeclaration[] = Object.values(listed).flat();
@@ -105,6 +106,13 @@ export function priceNamesOf(provider: string, model: string): { readonly id: st
   const names = [model, byName.get(provider)?.priceName?.(model) ?? model];
   return { id: priceIdOf(provider), names: [...new Set(names)].filter((name) => name !== '') };
 }
+
+/** Returns the prices of a provider that the public list does not state. */
+export function pricesOf(provider: string): ProviderPrices {
+  return byName.get(provider)?.prices ?? noPrices;
+}
+
+const noPrices: ProviderPrices = {};
 
 /** Settings that exempt calls on provisioned capacity from prices. */
 export const skipProvisionedNames = namesOf(({ skipsProvisioned }) => skipsProvisioned === true);

@@ -13,6 +13,12 @@ const anthropicSettings = {
 /** Declares the provider `anthropic`. */
 export const declaration = defineProvider({
   id: 'anthropic',
+  prices: {
+    // https://platform.claude.com/docs/en/build-with-claude/fast-mode
+    tiers: (model) => ({ fast: /opus-4-[67]/.test(model) ? 6 : 2 }),
+    // The geography in which a call ran: https://platform.claude.com/docs/en/manage-claude/data-residency
+    usageFactor: ({ inference_geo: geo }) => (geo === 'us' ? 1.1 : 1),
+  },
   settings: {
     ...anthropicSettings,
     anthropic_inspect_stream_for_overloaded_error: flag({ about: 'Stored without effect.', only: 'integration', unused: true }),

@@ -1,6 +1,7 @@
 import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { bucket, choice, headerValue, text } from '../../provider-settings/kinds.ts';
+import { flexFactor } from '../../provider-settings/provider-prices.ts';
 import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 
 /** Declares the provider `bedrock`. */
@@ -10,6 +11,7 @@ export const declaration = defineProvider({
   priceId: 'aws',
   // An inference profile has a region before the model.
   priceName: (model) => model.replace(/^(?:us|eu|apac|global|us-gov|jp|au)\./, ''),
+  prices: { tiers: () => ({ flex: flexFactor, priority: 1.75 }) },
   key: 'optional',
   settings: {
     ...awsSettings,
