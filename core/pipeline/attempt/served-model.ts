@@ -1,7 +1,7 @@
 import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { servedModelReader } from '../request/served-model-reader.ts';
+import { servedModelReader, statedModelsMax } from '../request/served-model-reader.ts';
 
 /**
  * Returns the operation for a request that lets the provider choose another model. `onServed` is called with the model of the reply if it is not
@@ -16,10 +16,12 @@ export function withServedModel(
   const read = servedModelReader(params, choosesModel);
   if (read === null) return operation;
   let last: unknown;
+  let left = statedModelsMax;
   const served = (model: unknown): void => {
     // Every event of a stream may state it.
-    if (model === last) return;
+    if (model === last || left === 0) return;
     last = model;
+    left--;
     const other = read(model);
     if (other !== null) onServed(other);
   };

@@ -2,6 +2,12 @@ import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 
 /**
+ * Maximum number of models of a stream that are looked up. A stream states one. Each look-up compares it with all models of the request, so a provider
+ * that stated another one in each event would block the process.
+ */
+export const statedModelsMax = 16;
+
+/**
  * Returns null for a request whose provider calls `model`. A request with `models` or `fallbacks`, or with a `model` that stands for a choice, gets a
  * function from the model that a reply states to the one that the record names; null: that is `model`.
  */

@@ -12,6 +12,7 @@ import { roughImageUsage } from '../../contract/values/models/rough-image-usage.
 import { emptyUsage, inputTokensOf, noUnits, type Usage } from '../../contract/values/models/usage.ts';
 import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../request/json-scanner.ts';
 import { bytesPerToken } from '../request/passed-request.ts';
+import { statedModelsMax } from '../request/served-model-reader.ts';
 import { SideDecoder } from './side-decoder.ts';
 
 /** Locations of the model, the service tier and an error. */
@@ -68,6 +69,7 @@ export class ReplyMeter {
   #countings = 0;
   #serviceTier: unknown = null;
   #statedModel: string | null = null;
+  #statedModels = 0;
   #hasError = false;
   #bytes = 0;
   #failed = false;
@@ -155,6 +157,8 @@ export class ReplyMeter {
 
   #served(model: string): void {
     // Every event of a stream may state it.
+    if (this.#statedModels === statedModelsMax) return;
+    this.#statedModels++;
     this.#statedModel = model;
     const served = this.#ctx.model === null ? model : (this.#ctx.passed?.servedModel(model) ?? null);
     if (served !== null) this.#ctx.nameModel(served);

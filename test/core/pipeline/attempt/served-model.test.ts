@@ -126,3 +126,17 @@ it.each([
   expect([(await send(false)).status, (await send(true)).status]).toEqual([200, 200]);
   expect(gateway.records.map(({ model, inputTokens }) => [model, inputTokens])).toEqual(Array(2).fill([expected, 3]));
 });
+
+it.each(['/v1/chat/completions', '/v1/proxy/chat/completions'])(
+  '%s: a stream that states another model in each event ends within the time of one test',
+  async (path) => {
+    const gateway = createHarness();
+    const config = JSON.stringify({ provider: 'openrouter', api_key: 'k' });
+    const models = Array.from({ length: path.includes('proxy') ? 6_000 : 90_000 }, () => 'a');
+    const stated = Array.from({ length: 800_000 }, (_, index) => `{"model":"b${index % 2}","choices":[]}`);
+    gateway.script(streamed(`${stated.map((chunk) => `data: ${chunk}\n\n`).join('')}data: [DONE]\n\n`));
+    const body = { model: 'cheap', models, stream: true, messages: [{ role: 'user', content: 'x' }] };
+    expect((await gateway.send({ path, body, headers: { 'x-svc-config': config } })).status).toBe(200);
+    expect(gateway.records.map(({ model }) => model)).toEqual([expect.stringMatching(/^b[01]$/)]);
+  },
+);
