@@ -1,7 +1,7 @@
 import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
 import type { StreamReader } from '../../contract/provider/stream-event.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
-import { servedModelReader, statedModelsMax } from '../request/served-model-reader.ts';
+import { newModels, servedModelReader } from '../request/served-model-reader.ts';
 
 /**
  * Returns the operation for a request that lets the provider choose another model. `onServed` is called with the model of the reply if it is not
@@ -15,14 +15,9 @@ export function withServedModel(
 ): Operation {
   const read = servedModelReader(params, choosesModel);
   if (read === null) return operation;
-  let last: unknown;
-  let left = statedModelsMax;
+  const isNew = newModels();
   const served = (model: unknown): void => {
-    // Every event of a stream may state it.
-    if (model === last || left === 0) return;
-    last = model;
-    left--;
-    const other = read(model);
+    const other = isNew(model) ? read(model) : null;
     if (other !== null) onServed(other);
   };
   return {

@@ -5,7 +5,19 @@ import { isObject, isText, type JsonObject } from '../../contract/values/json/js
  * Maximum number of models of a stream that are looked up. A stream states one. Each look-up compares it with all models of the request, so a provider
  * that stated another one in each event would block the process.
  */
-export const statedModelsMax = 16;
+const statedModelsMax = 16;
+
+/** Returns a test for the models that the events of one reply state. It is true for those to look up: every event may repeat the one before. */
+export function newModels(): (model: unknown) => boolean {
+  let last: unknown;
+  let left = statedModelsMax;
+  return (model) => {
+    if (model === last || left === 0) return false;
+    last = model;
+    left--;
+    return true;
+  };
+}
 
 /**
  * Returns null for a request whose provider calls `model`. A request with `models` or `fallbacks`, or with a `model` that stands for a choice, gets a

@@ -12,7 +12,7 @@ import { roughImageUsage } from '../../contract/values/models/rough-image-usage.
 import { emptyUsage, inputTokensOf, noUnits, type Usage } from '../../contract/values/models/usage.ts';
 import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../request/json-scanner.ts';
 import { bytesPerToken } from '../request/passed-request.ts';
-import { statedModelsMax } from '../request/served-model-reader.ts';
+import { newModels } from '../request/served-model-reader.ts';
 import { SideDecoder } from './side-decoder.ts';
 
 /** Locations of the model, the service tier and an error. */
@@ -68,8 +68,7 @@ export class ReplyMeter {
   #counts: JsonObject | null = null;
   #countings = 0;
   #serviceTier: unknown = null;
-  #statedModel: string | null = null;
-  #statedModels = 0;
+  readonly #isNewModel = newModels();
   #hasError = false;
   #bytes = 0;
   #failed = false;
@@ -141,7 +140,7 @@ export class ReplyMeter {
     if (value === null) return;
     const name = path.slice(path.lastIndexOf('.') + 1);
     if (name === 'model' || name === 'modelVersion') {
-      if (typeof value === 'string' && value !== this.#statedModel) this.#served(value);
+      if (typeof value === 'string' && this.#isNewModel(value)) this.#served(value);
     } else if (path === 'error') this.#hasError ||= isObject(value) || isText(value);
     else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
     else {
@@ -156,10 +155,6 @@ export class ReplyMeter {
   }
 
   #served(model: string): void {
-    // Every event of a stream may state it.
-    if (this.#statedModels === statedModelsMax) return;
-    this.#statedModels++;
-    this.#statedModel = model;
     const served = this.#ctx.model === null ? model : (this.#ctx.passed?.servedModel(model) ?? null);
     if (served !== null) this.#ctx.nameModel(served);
   }
