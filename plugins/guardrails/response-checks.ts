@@ -208,8 +208,12 @@ function isChecked(status: number): boolean {
   return status < 300;
 }
 
+/** The provider replied as agreed and no code failed, so that the response counts as denied. */
 function unwritable(): GatewayError {
-  return new GatewayError('internal', { detail: 'a guardrail changed a part of a stream that cannot be rewritten' });
+  return new GatewayError('response_denied', {
+    message:
+      'A guardrail changed a text of the response that cannot be replaced. Ask for a response without a stream, or use a guardrail that denies',
+  });
 }
 
 function reasonOf(results: readonly GuardrailResult[]): string {

@@ -130,7 +130,8 @@ it('held stream whose first event has a text that cannot be redacted: nothing of
     headers: { 'x-svc-config': JSON.stringify({ provider: '@claude', output_mutators }) },
     body: { ...user('hi'), max_tokens: 9, stream: true },
   });
-  expect(sink.status).toBe(500);
+  expect(sink.status).toBe(446);
+  expect(sink.text).toContain('Ask for a response without a stream');
   expect(sink.text).not.toContain('secret');
 });
 
