@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Contender } from './contenders/contender.ts';
 import { countInstructions } from './count-instructions.ts';
 import { measureStreams } from './load/first-token.ts';
@@ -36,7 +37,7 @@ export interface Measurements {
   readonly latencies: Map<string, { readonly p50Micros: number[]; readonly p99Micros: number[] }>;
   /** By `<contender>/<streams>/<mode>`. */
   readonly streams: Map<string, StreamSeries>;
-  readonly memory: Map<string, { idleMib: number; afterMib: number }>;
+  readonly memory: Map<string, { idleMib: number; afterMib: number; restMib: number | null }>;
 }
 
 /** Number of connections at which processor time per request is measured: enough to keep the gateway busy, too few to queue. */
@@ -59,7 +60,7 @@ export async function measureAll(
   const measured: Measurements = { loads: new Map(), latencies: new Map(), streams: new Map(), memory: new Map() };
   for (const contender of contenders) {
     const pids = contender.pids();
-    if (pids.length > 0) measured.memory.set(contender.name, { idleMib: residentMib(pids), afterMib: Number.NaN });
+    if (pids.length > 0) measured.memory.set(contender.name, { idleMib: residentMib(pids), afterMib: Number.NaN, restMib: null });
   }
   for (const scenario of options.warmUpSeconds > 0 ? scenarios : []) {
     for (const { targets } of contenders) {
@@ -83,6 +84,13 @@ export async function measureAll(
   for (const contender of contenders) {
     const entry = measured.memory.get(contender.name);
     if (entry) entry.afterMib = residentMib(contender.pids());
+  }
+  if (options.restSeconds > 0) {
+    await setTimeout(options.restSeconds * 1000);
+    for (const contender of contenders) {
+      const entry = measured.memory.get(contender.name);
+      if (entry) entry.restMib = residentMib(contender.pids());
+    }
   }
   return measured;
 }

@@ -15,6 +15,8 @@ export interface BenchOptions {
   readonly contenders: readonly ContenderName[];
   /** Numbers of streams for the first-token table; empty = no table. */
   readonly streams: readonly number[];
+  /** Seconds between the end of all load and the last reading of memory: V8 gives memory back when a process is idle. 0: no such reading. */
+  readonly restSeconds: number;
   readonly tool: LoadTool | null;
   /** Put the tables into `bench/README.md`. */
   readonly write: boolean;
@@ -30,6 +32,7 @@ export const usage = `npm run bench -- [options]
   --only plain,stream     of ${scenarioNames.join(', ')}
   --against direct,bare   contenders, of ${contenderNames.join(', ')}
   --streams 32,256,512    numbers of open streams for first-token times, part of the stream scenario; 0 = none
+  --rest 0                seconds after the load at which memory is read once more; 90 is long enough for V8; 0 = not
   --tool wrk|autocannon   load generator; wrk where it is installed
   --write                 put the tables into bench/README.md`;
 
@@ -46,6 +49,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       only: { type: 'string', default: scenarioNames.join(',') },
       against: { type: 'string', default: contenderNames.filter((name) => name !== 'peer').join(',') },
       streams: { type: 'string', default: '32,256,512' },
+      rest: { type: 'string', default: '0' },
       tool: { type: 'string' },
       write: { type: 'boolean', default: false },
     },
@@ -62,6 +66,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       .split(',')
       .map((text) => numberOf(text, '--streams', 0))
       .filter((count) => count > 0),
+    restSeconds: numberOf(values.rest, '--rest', 0),
     tool: values.tool === undefined ? null : (listOf(values.tool, ['wrk', 'autocannon'] as const, '--tool')[0] as LoadTool),
     write: values.write,
   };

@@ -140,9 +140,17 @@ function memoryTable(measured: Measurements, contenders: readonly Contender[]): 
     .filter((contender) => measured.memory.has(contender.name))
     .map((contender) => {
       const entry = measured.memory.get(contender.name);
-      return [contender.title, shown(entry?.idleMib ?? Number.NaN), shown(entry?.afterMib ?? Number.NaN)];
+      const rest = entry?.restMib ?? null;
+      return [
+        contender.title,
+        shown(entry?.idleMib ?? Number.NaN),
+        shown(entry?.afterMib ?? Number.NaN),
+        ...(rest === null ? [] : [shown(rest)]),
+      ];
     });
-  return markdown(['contender', 'RSS MiB before load', 'RSS MiB after'], lines);
+  const head = ['contender', 'RSS MiB before load', 'RSS MiB after'];
+  if ([...measured.memory.values()].some(({ restMib }) => restMib !== null)) head.push('RSS MiB at rest');
+  return markdown(head, lines);
 }
 
 /** A Markdown table; the first `textColumns` are aligned left, the rest right. */

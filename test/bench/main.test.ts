@@ -15,11 +15,16 @@ test('benchmark: measures the requested scenarios and prints its tables', async 
     'direct,bare',
     '--streams',
     '4',
+    '--rest',
+    '1',
   ];
   const { code, output } = await runProgram('main.ts', args);
   expect(code, output).toBe(0);
   expect(output).toMatch(/^\| bare uWebSockets\.js \+ undici proxy \| [\d,.]+ \| [\d,.]+ \| [\d,.]+ \| [\d,.]+ \| 1 \|/m);
   expect(output).toMatch(/^\| 4 \| steady \| upstream, nothing in between \| .* \| 0 \| 0 \|$/m);
+  expect(output).toMatch(
+    /RSS MiB after \| RSS MiB at rest \|\n.*\n\| bare uWebSockets\.js \+ undici proxy \| [\d.]+ \| [\d.]+ \| [\d.]+ \|$/m,
+  );
 }, 120_000);
 
 test('benchmark: rejects unknown options with the list of known ones', async () => {
