@@ -1,3 +1,4 @@
+import { deflateRawSync } from 'node:zlib';
 import { TOTP } from 'otpauth';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -61,6 +62,16 @@ describe('pages for people', () => {
       expect(reply.headers.get('location')).toBe('/v1/auth/account');
     },
   );
+
+  it.each([
+    ['another host', '//evil.example'],
+    ['a path that is too long', `/${'a'.repeat(100_000)}`],
+  ])('a sign-in never leads to %s in a compressed path', async (_, path) => {
+    const return_to = `deflate:${deflateRawSync(path).toString('base64url')}`;
+    const page = await fetch(`${plane.url}/v1/auth/sign-in?${new URLSearchParams({ return_to })}`);
+    expect(await page.text()).toContain('name="return_to" value="/v1/auth/account"');
+    expect((await fetch(`${plane.url}/v1/auth/sign-in?return_to=deflate:AAAA`)).status).toBe(200);
+  });
 
   it.skipIf(browserMissing !== null)('the back button shows no reply of the API after the sign-out', async () => {
     const { email, password } = await newPerson(plane, 'admin');
