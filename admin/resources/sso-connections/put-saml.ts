@@ -83,9 +83,13 @@ export async function putSaml(
 ): Promise<void> {
   const { metadata_xml: _, certificates, ...fields } = sent;
   const entered = certificates === undefined ? {} : { certificates: checkCertificates(certificates, 'saml.certificates') };
+  const before = row.settings as Partial<SamlSettings>;
+  // The stored address for replies belongs to the stored `slo_url`.
+  const hasNewLogout = fields.slo_url !== undefined && fields.slo_url !== before.slo_url;
   const after = {
     ...defaults,
-    ...(row.settings as Partial<SamlSettings>),
+    ...before,
+    ...(hasNewLogout ? { slo_response_url: null } : {}),
     ...fields,
     ...entered,
     ...metadata?.provider,

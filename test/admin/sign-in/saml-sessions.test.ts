@@ -132,6 +132,11 @@ describe.each(ruleDatabases)('sessions that begin with SAML, on %s', (database) 
     });
     const bad = await put({ slo_response_url: 'ftp://idp.example.com/done' });
     expect([bad.status, bad.body.data?.message]).toEqual([400, expect.stringMatching(/^saml\.slo_response_url: /)]);
+    expect((await put({ slo_url: 'https://idp.example.com/slo' })).status).toBe(200);
+    expect(await shown()).toBe('https://idp.example.com/slo/done');
+    expect((await put({ slo_url: 'https://new-idp.example.com/slo' })).status).toBe(200);
+    expect(await shown()).toBeNull();
+    expect((await put({ metadata_xml })).status).toBe(200);
     expect((await put({ metadata_xml: provider.metadata() })).status).toBe(200);
     expect(await shown()).toBeNull();
   });
