@@ -6,10 +6,12 @@ import {
 } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/caller/actor.ts';
+import { lacksScope } from '../../http/caller/require-scope.ts';
 import { AdminError, asReference, invalid } from '../../http/errors.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { sealedFor } from './check-content.ts';
+import type { Guardrail } from './entity.ts';
 import type { TestBody } from './schema.ts';
 import { findGuardrail, findVersion, requireScope } from './service.ts';
 
@@ -23,7 +25,7 @@ interface Call {
 
 /**
  * Has a gateway run a saved guardrail, or unsaved checks, on a text. Throws AB02 for a guardrail that does not exist, AB01 with a line per
- * issue of the checks, and AB10 if no gateway replies in time.
+ * issue of the checks, AB03 for callers who may neither change guardrails nor run them, and AB10 if no gateway replies in time.
  */
 export async function testGuardrail(call: Call, body: TestBody): Promise<InvocationReply> {
   const { em, organisationId, services } = call;
@@ -35,6 +37,7 @@ export async function testGuardrail(call: Call, body: TestBody): Promise<Invocat
     requireScope(call.actor, { workspaceId }, 'create');
   } else {
     const row = await findGuardrail(em, call, body.guardrail, 'read').catch(asReference('guardrail', 'Guardrail'));
+    requireRun(call.actor, row);
     if (body.guardrail_version_id) {
       await findVersion(em, row, body.guardrail_version_id).catch(asReference('guardrail_version_id', 'Version'));
     }
@@ -55,4 +58,11 @@ export async function testGuardrail(call: Call, body: TestBody): Promise<Invocat
   });
   if (reply === null) throw new AdminError('AB01', errors[0] ?? 'The guardrail cannot run', errors);
   return reply;
+}
+
+/** Throws AB03 for callers who may only read: a run can call partners, models and webhooks with the stored credentials. */
+function requireRun(actor: Actor, { workspaceId }: Pick<Guardrail, 'workspaceId'>): void {
+  const group = workspaceId ? 'guardrails' : 'organisation_guardrails';
+  const scopes = [`${group}.create`, `${group}.update`, 'guardrails.invoke'];
+  if (!scopes.some((scope) => actor.scopes.has(scope))) throw lacksScope(actor, scopes);
 }

@@ -55,6 +55,19 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
     expect(v2.status).toBe(200);
   });
 
+  it('are tested by callers who may run or change guardrails, because a run uses stored credentials', async () => {
+    const slug = await slugOf();
+    const codeFor = async (...scopes: string[]) => {
+      const body = { name: 'tester', workspace_id: plane.workspaceId, scopes };
+      const { key } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
+      return (await plane.ask('POST', '/guardrails/test', { key, body: { guardrail: slug, text: 'a' } })).body.data.errorCode;
+    };
+    expect(await codeFor('guardrails.read')).toBe('AB03');
+    // The gateway of this test runs no guardrails.
+    expect(await codeFor('guardrails.read', 'guardrails.invoke')).toBe('AB10');
+    expect(await codeFor('guardrails.read', 'guardrails.update')).toBe('AB10');
+  });
+
   it('get a new version if checks or actions change, and keep the old ones', async () => {
     const { slug, id, version_id: first } = (await create()).body;
     const path = `/guardrails/${slug}`;
