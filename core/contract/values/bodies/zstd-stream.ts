@@ -13,6 +13,8 @@ export class ZstdStream extends Transform {
   #decoder: ZstdDecompress | null = null;
   /** Bytes that were written to the decoder. */
   #written = 0;
+  /** The last three bytes of the stream, or all of a shorter one. */
+  #end: Uint8Array = new Uint8Array();
 
   constructor(options: ZstdOptions, framesMax: number) {
     super();
@@ -21,6 +23,11 @@ export class ZstdStream extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#end = (chunk.length < 3 ? Buffer.concat([this.#end, chunk]) : chunk).subarray(-3);
+    this.#decode(chunk, done);
+  }
+
+  #decode(chunk: Buffer, done: TransformCallback): void {
     const decoder = this.#decoder ?? this.#begin();
     if (decoder === null) return done(new Error(`The body has more than ${this.#framesMax} frames`));
     this.#written += chunk.length;
@@ -31,7 +38,7 @@ export class ZstdStream extends Transform {
       if (left === 0) return done();
       const next = () => {
         this.#decoder = null;
-        this._transform(chunk.subarray(chunk.length - left), _encoding, done);
+        this.#decode(chunk.subarray(chunk.length - left), done);
       };
       if (decoder.readableEnded) next();
       else decoder.once('end', next);
@@ -52,12 +59,13 @@ export class ZstdStream extends Transform {
       return;
     }
     decoder.removeAllListeners('data').removeAllListeners('error').resume();
-    // At the end of a frame a decoder expects the magic number of another one. Within a frame it takes these bytes as its content.
+    // Behind a frame a decoder expects the magic number of another one, and rejects other bytes. Bytes that complete a number that the stream
+    // may have begun are rejected only if it has not. Within a frame, all bytes are its content.
     decoder.once('error', (error: NodeJS.ErrnoException) => {
       const isComplete = error.code === 'ZSTD_error_prefix_unknown' && this.#written >= magicBytes;
       done(isComplete ? null : cutOff());
     });
-    decoder.write(Buffer.alloc(magicBytes), (error) => {
+    decoder.write(restOfMagic(this.#end), (error) => {
       if (!error) done(cutOff());
     });
   }
@@ -82,6 +90,24 @@ export class ZstdStream extends Transform {
 
 /** Length of the number with which each frame begins. */
 const magicBytes = 4;
+
+/** Magic numbers of frames with content and of frames that are skipped. The first byte of the latter has 16 values. */
+const magics = [
+  Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
+  ...Array.from({ length: 16 }, (_, n) => Buffer.from([0x50 + n, 0x2a, 0x4d, 0x18])),
+];
+
+/** Returns four bytes that complete the magic number with which a stream with this end may begin a frame. */
+function restOfMagic(end: Uint8Array): Buffer {
+  const rest = Buffer.alloc(magicBytes);
+  for (let begun = magicBytes - 1; begun > 0; begun--) {
+    const magic = magics.find((one) => begun <= end.length && one.subarray(0, begun).equals(end.subarray(-begun)));
+    if (magic === undefined) continue;
+    magic.copy(rest, 0, begun);
+    break;
+  }
+  return rest;
+}
 
 function cutOff(): Error {
   return new Error('The last frame is cut off');

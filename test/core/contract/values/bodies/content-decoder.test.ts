@@ -78,7 +78,22 @@ describe('streams in zstd', () => {
     const second = Buffer.concat([frames, zstdCompressSync(random)]);
     await expect(decoded(second.subarray(0, -1), size)).rejects.toThrow('The last frame is cut off');
     await expect(decoded(skippable.subarray(0, -1), size)).rejects.toThrow('The last frame is cut off');
-    expect(await decoded(Buffer.alloc(0), size)).toBe('');
+  });
+
+  it('fail if they are cut off at any byte of a further frame, and not if a frame ends like the beginning of one', async () => {
+    for (const end of [[0x61], [0x28], [0x28, 0xb5], [0x28, 0xb5, 0x2f], [0x50], [0x5f, 0x2a], [0x50, 0x2a, 0x4d]]) {
+      const bytes = Buffer.from(end);
+      const first = zstdCompressSync(bytes);
+      expect(first.subarray(-bytes.length)).toEqual(bytes);
+      for (const size of [1, first.length, 1_000]) expect(await decoded(first, size)).toBe(String(bytes));
+      for (const next of [zstdCompressSync('next'), skippable]) {
+        for (let to = 1; to < next.length; to++) {
+          const cut = Buffer.concat([first, next.subarray(0, to)]);
+          for (const size of [1, first.length, 1_000])
+            await expect(decoded(cut, size)).rejects.toThrow('The last frame is cut off');
+        }
+      }
+    }
   });
 
   it('pass on what came before the end that is cut off, also to a slow reader, and nothing else', async () => {
