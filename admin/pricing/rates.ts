@@ -69,9 +69,18 @@ export function publicRates(provider: string, model: string, inputTokens: number
   // No model of the list has such a name. The cache of unknown names would hold megabytes that a caller or a provider sent.
   if (model.length > nameCharsMax) return null;
   const { id, names } = priceNamesOf(provider, model);
-  const unlisted = pricesOf(provider).unlisted?.(model);
+  const { unlisted: priceOf, thousands } = pricesOf(provider);
+  const unlisted = priceOf?.(model);
   if (unlisted) return unlistedRates(unlisted);
-  return listedRates(id, names, inputTokens, at) ?? listedRates(id, names.map(withoutVersion), inputTokens, at);
+  const rates = listedRates(id, names, inputTokens, at) ?? listedRates(id, names.map(withoutVersion), inputTokens, at);
+  return rates && thousands ? withUnits(rates, thousands(model)) : rates;
+}
+
+/** Adds prices of a thousand units in US dollars for units that the list has no price of. Most models have all of them. */
+function withUnits(rates: Rates, thousands: Readonly<Record<string, number>>): Rates {
+  const missing = Object.entries(thousands).filter(([unit]) => rates.units[unit] === undefined);
+  if (missing.length === 0) return rates;
+  return { ...rates, units: { ...rates.units, ...Object.fromEntries(missing.map(([unit, price]) => [unit, price * 1_000])) } };
 }
 
 function listedRates(providerId: string, names: readonly string[], inputTokens: number, at: Date): Rates | null {
@@ -109,19 +118,19 @@ const flatRates = new WeakMap<Listed, Rates>();
 function ratesAt(listed: Listed, name: string, inputTokens: number): Rates {
   const known = flatRates.get(listed);
   if (known) return known;
-  const rates = withLongWrites(toRates(listed, inputTokens), name);
+  const rates = withPricesOfAnthropic(toRates(listed, inputTokens), name);
   if (Object.values(listed).every((price) => typeof price !== 'object')) flatRates.set(listed, rates);
   return rates;
 }
 
 /**
- * Adds the price of a cache write for an hour to a model of Anthropic that the list has it for at Anthropic only. It is twice the price of input at
- * all clouds: https://platform.claude.com/docs/en/about-claude/pricing
+ * Adds prices to a model of Anthropic that the list has for it at Anthropic only and that are the same at all clouds: a cache write for an hour costs twice
+ * the price of input, and a thousand searches of the web 10 dollars. https://platform.claude.com/docs/en/about-claude/pricing
  */
-function withLongWrites(rates: Rates, name: string): Rates {
+function withPricesOfAnthropic(rates: Rates, name: string): Rates {
   const { request_token: input, cache_write_input_token: shortWrite } = rates.tokens;
   if (!name.includes('claude') || input === undefined || shortWrite === undefined) return rates;
-  return { ...rates, units: { cache_write_1h: 2 * input, ...rates.units } };
+  return { ...rates, units: { cache_write_1h: 2 * input, web_search: 10_000, ...rates.units } };
 }
 
 type Listed = Readonly<Record<string, unknown>>;

@@ -23,6 +23,10 @@ export function openAiTiers(model: string): TierFactors {
   return priority === 1 ? noTiers : { flex: flexFactor, priority, fast: priority };
 }
 
+/** Dollars per thousand calls of tools of the Responses API: https://developers.openai.com/api/docs/pricing */
+export const toolsOfOpenAi = (): Readonly<Record<string, number>> => callsOfTools;
+const callsOfTools = { web_search: 10, file_search: 2.5 };
+
 type Row = readonly [model: RegExp, price: UnlistedPrice];
 
 /**

@@ -3,10 +3,11 @@ import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { serviceTierOf, statedCount, type Usage } from '../contract/values/models/usage.ts';
 import { usageOf as messagesUsage } from '../formats/anthropic/usage.ts';
 import { interactionsPassed } from '../formats/gemini/interactions-usage.ts';
+import { queriesOf, withSearches } from '../formats/gemini/searches.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
 import { chatUsage } from '../formats/openai/chat-usage.ts';
-import { responsesUsage, usageOfResponse } from '../formats/openai/responses.ts';
+import { responsesUsage, usageOfResponse, withFileSearches } from '../formats/openai/responses.ts';
 import { eventStream } from './bedrock/event-stream.ts';
 import { bedrockPassed } from './bedrock/passed-usage.ts';
 import { coherePassed } from './cohere/passed-usage.ts';
@@ -14,9 +15,10 @@ import { groqPassed } from './groq/passed-usage.ts';
 import { ollamaPassed } from './ollama/passed-usage.ts';
 
 const gemini: PassedFormat = {
-  locations: { usageMetadata: true },
+  locations: { usageMetadata: true, 'candidates[]': { groundingMetadata: { webSearchQueries: true } } },
+  bare: ['candidates[].groundingMetadata.webSearchQueries'],
   read: (counts) =>
-    hasCount(counts, 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount') ? geminiUsage(withCandidates(counts)) : null,
+    hasCount(counts, 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount') ? geminiPassed(withCandidates(counts)) : null,
 };
 
 /** Anthropic's Messages and OpenAI's newer endpoints. */
@@ -24,13 +26,13 @@ const inputAndOutput: PassedFormat = {
   locations: {
     delta: { usage: true },
     message: { usage: true },
-    response: { usage: true, tool_usage: true, 'output[]': { svg_usage: true } },
+    response: { usage: true, tool_usage: true, 'output[]': { type: true, svg_usage: true } },
     tool_usage: true,
     svg_usage: true,
-    'output[]': { svg_usage: true },
+    'output[]': { type: true, svg_usage: true },
   },
-  bare: ['svg_usage', 'output[].svg_usage', 'response.output[].svg_usage'],
-  read: (counts) => (hasCount(counts, 'input_tokens', 'output_tokens', 'seconds') ? inputOutputUsage(withTools(counts)) : null),
+  bare: ['svg_usage', ...['output[].svg_usage', 'output[].type'].flatMap((path) => [path, `response.${path}`])],
+  read: (counts) => (hasCount(counts, 'input_tokens', 'output_tokens', 'seconds') ? ofItems(counts) : null),
 };
 
 const chat: PassedFormat = {
@@ -87,6 +89,18 @@ function countsOf(counts: JsonObject): Usage | null {
     if (usage !== null) return usage;
   }
   return null;
+}
+
+/** `webSearchQueries` has one list for each candidate of each event. */
+function geminiPassed({ webSearchQueries, ...counts }: JsonObject): Usage {
+  const lists = Array.isArray(webSearchQueries) ? webSearchQueries : [];
+  return withSearches(geminiUsage(counts), queriesOf(lists.map((list) => ({ groundingMetadata: { webSearchQueries: list } }))));
+}
+
+/** `type` has the types of the items of a response. */
+function ofItems({ type, ...counts }: JsonObject): Usage {
+  const usage = inputOutputUsage(withTools(counts));
+  return Array.isArray(type) ? withFileSearches(usage, type) : usage;
 }
 
 /** The Live API calls them responses: https://ai.google.dev/api/live#usagemetadata */

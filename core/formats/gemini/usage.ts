@@ -5,10 +5,11 @@ import { laterMembers } from '../../contract/values/json/later-members.ts';
 import { emptyUsage, serviceTierOf, statedCount, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
+import { addQueries, queriesOf, withSearches } from './searches.ts';
 
-/** Returns the tokens of a plain generateContent reply. Null if it carries no `usageMetadata`. */
+/** Returns the tokens and searches of a plain generateContent reply. Null if it carries no `usageMetadata`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
-  return isObject(reply.usageMetadata) ? usageOf(reply.usageMetadata) : null;
+  return isObject(reply.usageMetadata) ? withSearches(usageOf(reply.usageMetadata), queriesOf(reply.candidates)) : null;
 }
 
 /** Converts Gemini's token counts. Its prompt count includes cached tokens; its candidates count excludes reasoning. */
@@ -68,6 +69,7 @@ export function geminiStreamReader(provider: string): StreamReader {
   let error: GatewayError | null = null;
   const begun = new Set<unknown>();
   const ended = new Set<unknown>();
+  const queries = new Set<string>();
   return {
     push({ data }) {
       if (!isObject(data)) return;
@@ -77,10 +79,11 @@ export function geminiStreamReader(provider: string): StreamReader {
       for (const candidate of objectsIn(data.candidates)) {
         const index = candidate.index ?? 0;
         begun.add(index);
+        addQueries(queries, candidate);
         if (typeof candidate.finishReason === 'string') ended.add(index);
       }
     },
-    usage: () => (counts === null ? null : usageOf(counts)),
+    usage: () => (counts === null ? null : withSearches(usageOf(counts), queries)),
     complete: () => error === null && (refused || (begun.size > 0 && ended.size === begun.size)),
     error: () => error,
   };

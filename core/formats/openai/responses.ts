@@ -40,7 +40,8 @@ function isSealed(item: unknown): boolean {
 
 /**
  * Returns the usage of a response; null if it has none. `raw` also has its `tool_usage`: searches that OpenAI bills per request, and tokens of
- * images with the model that has made them. `svg_usage` has the tokens of each SVG with the model that has written it.
+ * images with the model that has made them. `svg_usage` has the tokens of each SVG with the model that has written it. Searches in stores of files are
+ * counted by their items.
  */
 export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: used, tools, output }: JsonObject): Usage | null {
   if (!isObject(usage)) return null;
@@ -50,7 +51,16 @@ export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: 
     ...(svgUsage.length > 0 ? { svg_usage: svgUsage } : {}),
   };
   const raw = Object.keys(beside).length === 0 ? usage : { ...usage, ...beside };
-  return responsesUsage(raw, serviceTier);
+  return withFileSearches(
+    responsesUsage(raw, serviceTier),
+    objectsIn(output).map(({ type }) => type),
+  );
+}
+
+/** Returns the usage with the searches in stores of files among output items of these types. */
+export function withFileSearches(usage: Usage, types: readonly unknown[]): Usage {
+  const searches = types.filter((type) => type === 'file_search_call').length;
+  return searches === 0 ? usage : { ...usage, units: { ...usage.units, file_search: searches } };
 }
 
 function withImageModel(used: JsonObject, tools: unknown): JsonObject {

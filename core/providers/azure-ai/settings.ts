@@ -1,7 +1,7 @@
 import { azureAuth, azureIdentitySettings } from '../../provider-settings/azure.ts';
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { choice, label, text, url } from '../../provider-settings/kinds.ts';
-import { openAiTiers } from '../../provider-settings/openai-prices.ts';
+import { openAiTiers, toolsOfOpenAi } from '../../provider-settings/openai-prices.ts';
 import { azurePriceName } from '../../provider-settings/price-names.ts';
 
 /** Declares the provider `azure-ai`. */
@@ -10,7 +10,7 @@ export const declaration = defineProvider({
   telemetryName: 'azure.ai.inference',
   priceId: 'azure',
   priceName: azurePriceName,
-  prices: { tiers: openAiTiers },
+  prices: { tiers: openAiTiers, thousands: toolsOfOpenAi },
   key: 'optional',
   settings: {
     azure_foundry_url: url({

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { azureAuth, azureIdentitySettings } from '../../provider-settings/azure.ts';
 import { defineProvider, type ModelAlias, type SettingDeclaration } from '../../provider-settings/declaration.ts';
 import { label, text } from '../../provider-settings/kinds.ts';
-import { openAiTiers } from '../../provider-settings/openai-prices.ts';
+import { openAiTiers, toolsOfOpenAi } from '../../provider-settings/openai-prices.ts';
 import { azurePriceName } from '../../provider-settings/price-names.ts';
 
 const deployment = { pattern: /^[\w.-]{1,128}$/, expected: 'the name of a deployment', example: 'gpt-5-mini' } as const;
@@ -81,7 +81,7 @@ export const declaration = defineProvider({
   title: 'Azure OpenAI',
   priceId: 'azure',
   priceName: azurePriceName,
-  prices: { tiers: openAiTiers },
+  prices: { tiers: openAiTiers, thousands: toolsOfOpenAi },
   key: 'optional',
   settings: {
     azure_resource_name: label({

@@ -1,6 +1,6 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { geminiPriceName } from '../../provider-settings/price-names.ts';
-import { geminiTiers } from '../../provider-settings/provider-prices.ts';
+import { geminiTiers, searchesOfGemini } from '../../provider-settings/provider-prices.ts';
 
 /** Declares the provider `google`. It has no settings of its own. */
 export const declaration = defineProvider({
@@ -8,6 +8,6 @@ export const declaration = defineProvider({
   telemetryName: 'gcp.gemini',
   aliases: ['palm'],
   priceName: geminiPriceName,
-  prices: { tiers: geminiTiers },
+  prices: { tiers: geminiTiers, thousands: searchesOfGemini },
   load: () => import('./index.ts'),
 });

@@ -1,7 +1,7 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { bucket, choice, flag, jsonSecret, text } from '../../provider-settings/kinds.ts';
 import { vertexPriceName } from '../../provider-settings/price-names.ts';
-import { geminiTiers } from '../../provider-settings/provider-prices.ts';
+import { geminiTiers, searchesOfGemini } from '../../provider-settings/provider-prices.ts';
 import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 import { credentialFileProblem } from './credential-file.ts';
 
@@ -11,7 +11,7 @@ export const declaration = defineProvider({
   telemetryName: 'gcp.vertex_ai',
   priceId: 'google',
   priceName: vertexPriceName,
-  prices: { tiers: geminiTiers },
+  prices: { tiers: geminiTiers, thousands: searchesOfGemini },
   key: 'optional',
   settings: {
     ...storedResourceSettings,

@@ -1,7 +1,13 @@
 import type { JsonObject } from '../json/json.ts';
 
-/** Units of usage other than tokens. `audio_seconds` counts transcribed input, `characters` the text of speech. */
-export const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
+/**
+ * Units of usage other than tokens. `audio_seconds` counts transcribed input, `characters` the text of speech, `web_search` queries that a provider has
+ * sent to a search engine, `grounded_prompts` requests with such a query, `file_search` searches in stores of files.
+ */
+export const usageUnits = [
+  ...(['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const),
+  ...(['web_search', 'grounded_prompts', 'file_search'] as const),
+] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
 /** Value of `units` if nothing is counted in other units than tokens. Always the same object. */

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { priceRecord } from '../../../admin/pricing/price-record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { sampleRecord } from '../../support/samples/sample-record.ts';
+
+const noMedia = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
+const priceOf = (changes: Partial<RequestRecord>) =>
+  priceRecord(sampleRecord({ createdAt: '2026-11-30T00:00:00Z', rawUsage: null, ...changes }), null);
+const call = { inputTokens: 1_000, cacheReadTokens: 0, outputTokens: 100 };
+const grounded = (queries: number) => ({ media: { ...noMedia, units: { web_search: queries, grounded_prompts: 1 } } });
+
+// 1,000 × input + 100 × output in nano-USD per token, and the tools as the provider's page of prices states them, in nano-USD per call.
+describe('tools that a provider runs', () => {
+  it.each<[string, string, Partial<RequestRecord>, number]>([
+    ['google', 'gemini-2.5-pro', grounded(3), 1_000 * 1_250 + 100 * 10_000 + 35e6],
+    ['google', 'gemini-2.5-flash', grounded(1), 1_000 * 300 + 100 * 2_500 + 35e6],
+    ['vertex-ai', 'google.gemini-2.5-flash', grounded(2), 1_000 * 300 + 100 * 2_500 + 35e6],
+    ['google', 'models/gemini-3.1-pro-preview', grounded(3), 1_000 * 2_000 + 100 * 12_000 + 3 * 14e6],
+    ['openai', 'gpt-5', { media: { ...noMedia, units: { file_search: 2 } } }, 1_000 * 1_250 + 100 * 10_000 + 2 * 2.5e6],
+    ['azure-openai', 'gpt-5', { media: { ...noMedia, units: { file_search: 2 } } }, 1_000 * 1_250 + 100 * 10_000 + 2 * 2.5e6],
+    [
+      'azure-openai',
+      'gpt-5',
+      { rawUsage: { tool_usage: { web_search: { num_requests: 3 } } } },
+      1_000 * 1_250 + 100 * 10_000 + 3 * 1e7,
+    ],
+    [
+      'openai',
+      'gpt-5.1',
+      { rawUsage: { tool_usage: { web_search: { num_requests: 3 } } } },
+      1_000 * 1_250 + 100 * 10_000 + 3 * 1e7,
+    ],
+    [
+      'vertex-ai',
+      'anthropic.claude-opus-5',
+      { rawUsage: { server_tool_use: { web_search_requests: 2 } } },
+      1_000 * 5_000 + 100 * 25_000 + 2 * 1e7,
+    ],
+    [
+      'anthropic',
+      'claude-opus-5',
+      { rawUsage: { server_tool_use: { web_search_requests: 2 } } },
+      1_000 * 5_000 + 100 * 25_000 + 2 * 1e7,
+    ],
+  ])('have the public price at %s, %s', (provider, model, used, nanoUsd) => {
+    expect(priceOf({ provider, model, ...call, ...used })).toEqual({ costNanoUsd: nanoUsd, source: 'public' });
+  });
+
+  it('cost the same in every service tier', () => {
+    const flex = priceOf({ provider: 'google', model: 'gemini-2.5-pro', serviceTier: 'flex', ...call, ...grounded(3) });
+    expect(flex.costNanoUsd).toBe((1_000 * 1_250 + 100 * 10_000) / 2 + 35e6);
+  });
+});

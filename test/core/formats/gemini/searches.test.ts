@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { geminiStreamReader, usageOfReply } from '../../../../core/formats/gemini/usage.ts';
+
+const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+const grounded = (...webSearchQueries: unknown[]) => ({ finishReason: 'STOP', groundingMetadata: { webSearchQueries } });
+
+describe('searches of Gemini', () => {
+  it.each<[string, unknown, object]>([
+    ['no candidates', undefined, {}],
+    ['no grounding', [{ finishReason: 'STOP' }], {}],
+    ['grounding without queries', [{ groundingMetadata: {} }], {}],
+    ['no list', [{ groundingMetadata: { webSearchQueries: 'weather' } }], {}],
+    ['empty queries', [grounded('', null)], {}],
+    ['queries', [grounded('weather', 'rain', '')], { web_search: 2, grounded_prompts: 1 }],
+    ['queries of several candidates', [grounded('weather'), grounded('weather', 'rain')], { web_search: 2, grounded_prompts: 1 }],
+  ])('are counted in a plain reply: %s', (_name, candidates, units) => {
+    expect(usageOfReply({ candidates, usageMetadata })).toMatchObject({ inputTokens: 10, units, raw: usageMetadata });
+  });
+
+  it('are counted once in a stream that repeats them', () => {
+    const reader = geminiStreamReader('google');
+    const push = (data: object) => reader.push({ event: null, data });
+    push({ candidates: [{ groundingMetadata: { webSearchQueries: ['weather'] } }] });
+    push({ candidates: [grounded('weather', 'rain')], usageMetadata });
+    expect(reader.usage()).toMatchObject({ units: { web_search: 2, grounded_prompts: 1 }, raw: usageMetadata });
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
+import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
+
+async function recordOf(path: string, reply: string, type = 'application/json'): Promise<RequestRecord> {
+  const harness = createHarness();
+  harness.script((_call, handler) => {
+    handler.onHead(200, ['content-type', type]);
+    const bytes = Buffer.from(reply);
+    for (let at = 0; at < bytes.length; at += 7) handler.onData(bytes.subarray(at, at + 7));
+    handler.onEnd();
+  });
+  await harness.send({
+    method: 'POST',
+    path: `/v1${path}`,
+    body: { contents: [], input: 'hi' },
+    headers: { 'x-svc-provider': '@one' },
+  });
+  return harness.records[0] as RequestRecord;
+}
+
+const events = 'text/event-stream';
+const sse = (...items: readonly object[]): string => items.map((item) => `data: ${JSON.stringify(item)}\n\n`).join('');
+const usageMetadata = { promptTokenCount: 12, candidatesTokenCount: 5, totalTokenCount: 17 };
+const grounded = (...webSearchQueries: string[]) => [{ groundingMetadata: { webSearchQueries } }];
+const usage = { input_tokens: 9, output_tokens: 6 };
+const output = ['reasoning', 'file_search_call', 'file_search_call', 'message'].map((type) => ({ type }));
+
+describe('tools in pass-through replies', () => {
+  it.each<[string, string, string, string | undefined, object, object]>([
+    [
+      'searches of Gemini',
+      '/models/gemini-x:generateContent',
+      JSON.stringify({ candidates: grounded('weather in Rome', 'rain'), usageMetadata }),
+      undefined,
+      { web_search: 2, grounded_prompts: 1 },
+      usageMetadata,
+    ],
+    [
+      'searches in a stream of Gemini that repeats them',
+      '/models/gemini-x:streamGenerateContent',
+      sse({ candidates: grounded('rain'), usageMetadata: {} }, { candidates: grounded('rain', 'snow', ''), usageMetadata }),
+      events,
+      { web_search: 2, grounded_prompts: 1 },
+      usageMetadata,
+    ],
+    ['searches of files', '/proxy/responses', JSON.stringify({ output, usage }), undefined, { file_search: 2 }, usage],
+    [
+      'searches of files in a stream',
+      '/proxy/responses',
+      sse({ type: 'response.created', response: { output: [] } }, { type: 'response.completed', response: { output, usage } }),
+      events,
+      { file_search: 2 },
+      usage,
+    ],
+  ])('are counted: %s', async (_name, path, reply, type, units, rawUsage) => {
+    // The queries of a user stay out of the record.
+    expect(await recordOf(path, reply, type)).toMatchObject({ usageEstimated: false, media: { units }, rawUsage });
+    expect((await recordOf(path, reply, type)).rawUsage).toEqual(rawUsage);
+  });
+});
