@@ -4,6 +4,7 @@ import type { ImageRates } from '../../core/contract/values/models/image-rate.ts
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { priceRecord, publicModel, savedPricing } from '../pricing/price-record.ts';
+import { priceSteps } from '../pricing/rates.ts';
 import { pricedTiers } from '../pricing/tier-factors.ts';
 import { readPricing } from '../resources/integrations/models/read-pricing.ts';
 
@@ -24,11 +25,13 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
   const sample = { ...emptyRecord, id: '', traceId: '', createdAt: new Date(nowMs).toISOString(), endpoint: 'chatComplete' };
   const costOf: CostOf = (usage) => priceRecord({ ...sample, ...call, ...usage }, pricing).costNanoUsd;
   const usual = tokenRates(costOf);
+  const { provider, model } = { provider: call.provider ?? '', model: publicModel(pricing, call.model ?? '') };
+  const steps = saved ? [] : priceSteps(provider, model, new Date(nowMs));
+  const sizes = steps.map((above) => ({ above, ...longRates(costOf, above + 1) }));
+  const searches = searchRates(costOf);
   const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
   if (usual === null && images === null) return null;
-  const tierNames = saved
-    ? Object.keys(saved.service_tiers ?? {})
-    : pricedTiers(call.provider ?? '', publicModel(pricing, call.model ?? ''));
+  const tierNames = saved ? Object.keys(saved.service_tiers ?? {}) : pricedTiers(provider, model);
   const tiers = tierNames.flatMap((serviceTier) => {
     const rates = tokenRates((usage) => costOf({ ...usage, serviceTier }));
     return rates ? [[serviceTier, rates] as const] : [];
@@ -36,6 +39,8 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
   return {
     ...(usual ?? { input: 0, output: 0, cacheRead: 0 }),
     ...(tiers.length > 0 ? { tiers: Object.fromEntries(tiers) } : {}),
+    ...(sizes.length > 0 ? { sizes } : {}),
+    ...(Object.keys(searches).length > 0 ? { searches } : {}),
     ...(images ? { images } : {}),
   };
 }
@@ -52,6 +57,27 @@ function tokenRates(costOf: CostOf): Pick<ModelRates, 'input' | 'output' | 'cach
   const perToken = (cost: number | null): number => (cost ?? 0) / (tokens * nanoPerMicro);
   return { input: perToken(input), output: perToken(output), cacheRead: perToken(cacheRead ?? input) };
 }
+
+/** Returns the cost of a token in a call with this many input tokens. */
+function longRates(costOf: CostOf, inputTokens: number): Pick<ModelRates, 'input' | 'output' | 'cacheRead'> {
+  const ofInput = costOf({ inputTokens }) ?? 0;
+  const ofOutput = (costOf({ inputTokens, outputTokens: tokens }) ?? ofInput) - ofInput;
+  const ofCached = costOf({ cacheReadTokens: inputTokens }) ?? ofInput;
+  const perToken = (cost: number, count: number): number => cost / (count * nanoPerMicro);
+  return {
+    ...{ input: perToken(ofInput, inputTokens), output: perToken(ofOutput, tokens) },
+    cacheRead: perToken(ofCached, inputTokens),
+  };
+}
+
+/** Returns the cost of one search of each kind. Absent: no price. */
+function searchRates(costOf: CostOf): Record<string, number> {
+  const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0 };
+  const found = searchUnits.map((unit) => [unit, costOf({ media: { ...media, units: { [unit]: 1 } } })] as const);
+  return Object.fromEntries(found.flatMap(([unit, cost]) => (cost === null ? [] : [[unit, cost / nanoPerMicro]])));
+}
+
+const searchUnits = ['web_search', 'grounded_prompts', 'file_search'] as const;
 
 /** Returns the cost of one image of each quality and size in the table. Null: no price for images. */
 function imageRates(costOf: CostOf, table: Readonly<Record<string, Readonly<Record<string, unknown>>>>): ImageRates | null {

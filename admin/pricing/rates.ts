@@ -72,8 +72,17 @@ export function publicRates(provider: string, model: string, inputTokens: number
   const { unlisted: priceOf, thousands } = pricesOf(provider);
   const unlisted = priceOf?.(model);
   if (unlisted) return unlistedRates(unlisted);
-  const rates = listedRates(id, names, inputTokens, at) ?? listedRates(id, names.map(withoutVersion), inputTokens, at);
+  const found = listedModel(id, names, at);
+  const rates = found && ratesAt(found.prices, found.name, inputTokens);
   return rates && thousands ? withUnits(rates, thousands(model)) : rates;
+}
+
+/** Returns the numbers of input tokens above which a request has another public price, in ascending order. */
+export function priceSteps(provider: string, model: string, at: Date): number[] {
+  const { id, names } = priceNamesOf(provider, model);
+  const prices = Object.values(listedModel(id, names, at)?.prices ?? {}) as (Partial<Tiered> | number | null)[];
+  const steps = prices.flatMap((price) => (typeof price === 'object' ? (price?.tiers ?? []) : []).map(({ start }) => start));
+  return [...new Set(steps)].sort((one, other) => one - other);
 }
 
 /** Adds prices of a thousand units in US dollars for units that the list has no price of. Most models have all of them. */
@@ -83,10 +92,10 @@ function withUnits(rates: Rates, thousands: Readonly<Record<string, number>>): R
   return { ...rates, units: { ...rates.units, ...Object.fromEntries(missing.map(([unit, price]) => [unit, price * 1_000])) } };
 }
 
-function listedRates(providerId: string, names: readonly string[], inputTokens: number, at: Date): Rates | null {
-  for (const name of names) {
-    const found = listedPrices(providerId, name, at);
-    if (found) return ratesAt(found, name, inputTokens);
+function listedModel(providerId: string, names: readonly string[], at: Date): { prices: Listed; name: string } | null {
+  for (const name of [...names, ...names.map(withoutVersion)]) {
+    const prices = listedPrices(providerId, name, at);
+    if (prices) return { prices, name };
   }
   return null;
 }
@@ -135,6 +144,12 @@ function withPricesOfAnthropic(rates: Rates, name: string): Rates {
 
 type Listed = Readonly<Record<string, unknown>>;
 
+/** A price by the number of input tokens. */
+interface Tiered {
+  readonly base: number;
+  readonly tiers: readonly { readonly start: number; readonly price: number }[];
+}
+
 function listedPrices(providerId: string, model: string, at: Date): Listed | null {
   const name = `${providerId}/${model}`;
   if (unknownModels.has(name)) return null;
@@ -178,7 +193,7 @@ function toRates(listed: Listed, inputTokens: number): Rates {
 /** Returns a price, or the one of the size class that a request belongs to. */
 function atSize(price: unknown, inputTokens: number): number | null {
   if (typeof price === 'number') return price;
-  const tiered = price as { readonly base?: number; readonly tiers?: readonly { start: number; price: number }[] } | undefined;
+  const tiered = price as Partial<Tiered> | undefined;
   if (typeof tiered?.base !== 'number') return null;
   return (tiered.tiers ?? []).reduce((found, tier) => (inputTokens > tier.start ? tier.price : found), tiered.base);
 }

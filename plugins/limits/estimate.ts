@@ -3,10 +3,16 @@ import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/c
 import { imageParams, sentParams, tierOfCall, tiersAsked } from '../../core/contract/plugin/requests/sent-params.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
-import type { JsonObject } from '../../core/contract/values/json/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { attachmentTokens, isAttachment } from '../../core/contract/values/models/prompt-text.ts';
-import { totalTokens, type Usage, unitsPerCallMax } from '../../core/contract/values/models/usage.ts';
+import {
+  inputTokensOf,
+  totalTokens,
+  type Usage,
+  type UsageUnit,
+  unitsPerCallMax,
+} from '../../core/contract/values/models/usage.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {
@@ -157,7 +163,7 @@ function tokensIn(value: unknown, key: string, depth: number, holder: JsonObject
   return sum;
 }
 
-/** Micro-USD, rounded up, including the requested images. */
+/** Micro-USD, rounded up, including the requested images and searches. */
 export function estimatedCost(
   ctx: RequestContext,
   { input, output }: { input: number; output: number },
@@ -166,14 +172,47 @@ export function estimatedCost(
   // A tier may be unavailable, so the higher price is reserved.
   const tiers = rates.tiers ? tiersAsked(ctx, ctx.plan.targets) : [];
   const asked = [rates, ...tiers.flatMap((tier) => ratesOfTier(rates.tiers, tier) ?? [])];
-  const dearest = (kind: 'input' | 'output'): number => Math.max(...asked.map((one) => one[kind]));
-  const tokens = input * dearest('input') + output * dearest('output');
+  const dearest = (kind: 'input' | 'output'): number =>
+    Math.max(...asked.map((one) => one[kind])) * sizeFactor(rates, input, kind);
+  const tokens = input * dearest('input') + output * dearest('output') + searchesAsked(ctx, rates);
   if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
   const { images } = rates;
   const sent = sentParams(ctx, ctx.plan.targets, imageKeys);
   const each = sent.map(({ n, quality, size }) => countOf(n) * (imageRate(images, quality, size) ?? 0));
   return Math.ceil(tokens + Math.max(0, ...each));
 }
+
+/** Returns the price of a token in a call with this much input, as a factor of the price in a short call. */
+function sizeFactor(rates: ModelRates, input: number, kind: 'input' | 'output' | 'cacheRead'): number {
+  const size = rates.sizes?.findLast(({ above }) => input > above);
+  return size && rates[kind] > 0 ? size[kind] / rates[kind] : 1;
+}
+
+/** Returns the price of the searches that tools of the provider may run: as many as a tool states, otherwise one. */
+function searchesAsked(ctx: RequestContext, { searches }: ModelRates): number {
+  if (!searches) return 0;
+  const { file_search: file = 0, ...ofWeb } = searches;
+  const web = Math.max(0, ...Object.values(ofWeb));
+  const each = sentParams(ctx, ctx.plan.targets, ['tools', 'web_search_options']).map(({ tools, web_search_options }) => {
+    const ofTools = objectsIn(tools).map((tool) => {
+      if (tool.type === 'file_search') return file;
+      return isWebSearch(tool) ? countOf(tool.max_uses) * web : 0;
+    });
+    return ofTools.reduce((sum, price) => sum + price, isObject(web_search_options) ? web : 0);
+  });
+  return Math.max(0, ...each);
+}
+
+/** True for a tool that the provider runs, in the format of OpenAI, Anthropic or Gemini. A function is called by the client, whatever its name is. */
+function isWebSearch(tool: JsonObject): boolean {
+  if (typeof tool.type === 'string' && tool.type.startsWith('web_search')) return true;
+  // Clients that can only send functions name Google's tools in one.
+  return [...Object.keys(tool), isObject(tool.function) ? tool.function.name : null].some(
+    (name) => typeof name === 'string' && googleSearch.test(name),
+  );
+}
+
+const googleSearch = /^(?:google_?search(?:_?retrieval)?|enterprise_?web_?search)$/i;
 
 /** Undefined: the tier has no price of its own. Callers and providers choose its name. */
 function ratesOfTier(tiers: ModelRates['tiers'], tier: string | null) {
@@ -197,10 +236,14 @@ export function usedUnits(
   if (unit === 'tokens') return Math.min(totalTokens(usage), unitsPerCallMax);
   if (rates === null) return 0;
   const ofTier = (rates.tiers && ratesOfTier(rates.tiers, tierOfCall(ctx, ctx.targetPath, usage))) ?? rates;
+  const inputTokens = inputTokensOf(usage);
+  const price = (kind: 'input' | 'output' | 'cacheRead'): number => ofTier[kind] * sizeFactor(rates, inputTokens, kind);
   const input = usage.inputTokens + usage.cacheWriteTokens;
-  const tokens = input * ofTier.input + usage.cacheReadTokens * ofTier.cacheRead + usage.outputTokens * ofTier.output;
+  const tokens = input * price('input') + usage.cacheReadTokens * price('cacheRead') + usage.outputTokens * price('output');
+  const found = Object.entries(rates.searches ?? {}).map(([unit, each]) => each * (usage.units[unit as UsageUnit] ?? 0));
+  const searches = found.reduce((sum, one) => sum + one, 0);
   const images = usage.units.generated_images ?? 0;
   const { quality, size } = images > 0 ? imageParams(ctx, ctx.targetPath) : {};
   const perImage = images > 0 && rates.images ? (imageRate(rates.images, quality, size) ?? 0) : 0;
-  return Math.min(Math.ceil(tokens + images * perImage), unitsPerCallMax);
+  return Math.min(Math.ceil(tokens + searches + images * perImage), unitsPerCallMax);
 }

@@ -109,8 +109,22 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
       priority: { input: 1.25, output: 10, cacheRead: 0.125 },
       fast: { input: 1.25, output: 10, cacheRead: 0.125 },
     };
-    expect(await quote('gpt-5')).toEqual({ ...usual, tiers });
+    // The multiplier of the integration is 0.5.
+    expect(await quote('gpt-5')).toEqual({ ...usual, tiers, searches: { web_search: 5_000, file_search: 1_250 } });
     expect(await quote('text-embedding-3-small')).not.toHaveProperty('tiers');
+  });
+
+  it('are absent: gateways get the public prices of long calls and of searches', async () => {
+    const ofGoogle = async (model: string) => {
+      const query = `/rates?workspace=${plane.workspaceId}&provider=google&model=${model}`;
+      return (await plane.internal('GET', query)).body.rates;
+    };
+    expect(await ofGoogle('gemini-2.5-pro')).toMatchObject({
+      ...{ input: 1.25, output: 10, cacheRead: 0.125 },
+      sizes: [{ above: 200_000, input: 2.5, output: 15, cacheRead: 0.25 }],
+      searches: { grounded_prompts: 35_000 },
+    });
+    expect((await ofGoogle('gemini-3.1-pro-preview')).searches).toEqual({ web_search: 14_000 });
   });
 
   it('exclude calls that provisioned throughput served, and hits that repeat them, if the integration sets that', async () => {
