@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json/json.ts';
+import { withLangfuseUsage } from './langfuse.ts';
 import { names } from './vocabulary.ts';
 
 /** Attributes as plain texts, numbers and booleans. Lists and objects are left out. */
@@ -124,7 +125,7 @@ function readSpan(given: unknown, around: Around): OtlpItem | null {
   return {
     ...{ traceId, spanId, parentSpanId, name: name || null, startMs, endMs, isError },
     errorMessage: isError ? (status?.message ?? null) : null,
-    attributes: attributesIn(given),
+    attributes: withLangfuseUsage(attributesIn(given)),
     ...around,
   };
 }

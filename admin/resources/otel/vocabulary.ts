@@ -5,7 +5,7 @@ import type { Attributes } from './items.ts';
 /**
  * Attributes of calls to models by what they state: the names of OpenTelemetry's conventions first, then the older ones of its instrumentations,
  * then those of OpenInference (https://arize-ai.github.io/openinference/spec/semantic_conventions.html), then those of Vercel's AI SDK (`ai.*`,
- * https://ai-sdk.dev/docs/ai-sdk-core/telemetry). The first one that is present counts.
+ * https://ai-sdk.dev/docs/ai-sdk-core/telemetry), then those of Langfuse's SDKs. The first one that is present counts.
  */
 export const names = {
   model: [
@@ -18,6 +18,7 @@ export const names = {
     'reranker.model_name',
     'ai.response.model',
     'ai.model.id',
+    'langfuse.observation.model.name',
   ],
   provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system', 'ai.model.provider'],
   inputTokens: ['gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt', 'ai.usage.tokens'],
@@ -43,8 +44,8 @@ export const names = {
   ],
   audioInputTokens: ['llm.token_count.prompt_details.audio'],
   audioOutputTokens: ['llm.token_count.completion_details.audio'],
-  conversation: ['gen_ai.conversation.id', 'session.id'],
-  user: ['user.id', 'enduser.id'],
+  conversation: ['gen_ai.conversation.id', 'session.id', 'langfuse.session.id'],
+  user: ['user.id', 'enduser.id', 'langfuse.user.id'],
 } as const;
 
 /** Names of providers that are neither ids of providers nor names of the conventions. */
@@ -112,6 +113,12 @@ const aiSdkOperations: ReadonlyMap<string, string> = new Map([
   ['doRerank', 'rerank'],
 ]);
 
+/** Endpoints by `langfuse.observation.type`. Observations of other types may repeat the usage of the calls inside them. */
+const observations: ReadonlyMap<string, string> = new Map([
+  ['generation', 'chatComplete'],
+  ['embedding', 'embed'],
+]);
+
 /** Returns the endpoint of a call, null if it is unknown, and undefined for spans and log records of other work. */
 export function endpointOf(attributes: Attributes): string | null | undefined {
   const kind = attributes['openinference.span.kind'];
@@ -119,7 +126,8 @@ export function endpointOf(attributes: Attributes): string | null | undefined {
   const operationId = attributes['ai.operationId'];
   if (typeof operationId === 'string') return aiSdkOperations.get(operationId.slice(operationId.lastIndexOf('.') + 1));
   const operation = attributes['gen_ai.operation.name'];
-  if (typeof operation !== 'string') return null;
+  const observation = attributes['langfuse.observation.type'];
+  if (typeof operation !== 'string') return typeof observation === 'string' ? observations.get(observation) : null;
   return notCalls.has(operation) ? undefined : (operations.get(operation) ?? null);
 }
 

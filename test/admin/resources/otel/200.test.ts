@@ -156,6 +156,48 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
       { provider: 'vertex-ai', model: 'm', endpoint: 'embed', inputTokens: 8, stream: false },
     ],
     [
+      'Langfuse, in its own names',
+      {
+        ...{ 'langfuse.observation.type': 'generation', 'langfuse.observation.model.name': 'gpt-4o-mini', 'session.id': 's' },
+        'langfuse.observation.usage_details':
+          '{"input":100,"input_cached_tokens":20,"input_audio":7,"output":25,"output_reasoning_tokens":5,"total":157}',
+      },
+      {
+        ...{ provider: null, model: 'gpt-4o-mini', endpoint: 'chatComplete', inputTokens: 107, cacheReadTokens: 20 },
+        ...{ outputTokens: 30, reasoningTokens: 5, metadata: { service_name: 'shop', conversation_id: 's' } },
+      },
+    ],
+    [
+      'Langfuse, with the usage of OpenAI',
+      {
+        ...{
+          'langfuse.observation.type': 'generation',
+          'langfuse.observation.model.name': 'm',
+          'gen_ai.provider.name': 'openai',
+        },
+        'langfuse.observation.usage_details':
+          '{"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens_details":{"reasoning_tokens":4}}',
+      },
+      { provider: 'openai', inputTokens: 60, cacheReadTokens: 40, outputTokens: 9, reasoningTokens: 4 },
+    ],
+    [
+      'Langfuse, with the usage of Anthropic',
+      {
+        ...{ 'langfuse.observation.type': 'generation', 'langfuse.observation.model.name': 'm' },
+        'langfuse.observation.usage_details':
+          '{"input_tokens":100,"output_tokens":9,"cache_read_input_tokens":40,"cache_creation_input_tokens":30}',
+      },
+      { inputTokens: 100, cacheReadTokens: 40, cacheWriteTokens: 30, outputTokens: 9 },
+    ],
+    [
+      'Langfuse, beside those of the conventions, and with a text that is no usage',
+      {
+        ...{ 'langfuse.observation.type': 'embedding', 'langfuse.observation.model.name': 'm', 'gen_ai.usage.input_tokens': 8 },
+        'langfuse.observation.usage_details': '[1',
+      },
+      { model: 'm', endpoint: 'embed', inputTokens: 8 },
+    ],
+    [
       'Traceloop, of a stream',
       { 'gen_ai.provider.name': 'in-house.chat', 'gen_ai.request.model': 'm', 'gen_ai.is_streaming': true },
       { provider: 'in-house.chat', stream: true },
@@ -175,6 +217,7 @@ describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
     { 'openinference.span.kind': 'AGENT' },
     { 'openinference.span.kind': 'CHAIN' },
     { 'ai.operationId': 'ai.streamText' },
+    { 'langfuse.observation.type': 'agent', 'langfuse.observation.model.name': 'm' },
   ])('spans around calls, such as %j, are not stored, because they repeat the usage of the calls', async (kind) => {
     const usage = { 'gen_ai.request.model': 'gpt-4o-mini', 'gen_ai.usage.input_tokens': 1_000, 'llm.model_name': 'gpt-4o-mini' };
     const attributes = Object.entries({ ...usage, ...kind }).map(([key, value]) => attribute(key, value));
