@@ -1,4 +1,3 @@
-import { Resolver } from 'node:dns/promises';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,6 +38,7 @@ import { createRejectionLog } from './http/log-rejection.ts';
 import { failedReply } from './http/reply/failed-reply.ts';
 import { ambiguityOf } from './http/request/ambiguity-of.ts';
 import { excessOf } from './http/request/excess-of.ts';
+import { resolveTxt } from './http/resolve-txt.ts';
 import type { AdminServices } from './http/route.ts';
 import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
@@ -112,8 +112,6 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const vault = createVault(settings);
   const clock = deps.clock ?? realClock;
   const background = createBackgroundWork(log);
-  // Within the time limit of admin requests.
-  const dns = new Resolver({ timeout: 1_000, tries: 2 });
   const outboundFetch = createOutboundFetch(settings);
   const post = postOtlpWith(outboundFetch);
   const requestExport = createRequestExport(settings, post, log);
@@ -190,7 +188,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       clock,
       mailer,
       background,
-      resolveTxt: deps.resolveTxt ?? ((name) => dns.resolveTxt(name)),
+      resolveTxt: deps.resolveTxt ?? resolveTxt,
       attempts: new AttemptLimit(clock),
       auditKey,
       proxies: compileProxyRules(settings),

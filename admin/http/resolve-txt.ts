@@ -1,0 +1,9 @@
+import { Resolver } from 'node:dns/promises';
+
+/** Milliseconds of an attempt, and attempts: within the time limit of admin requests. */
+const limits = { timeout: 1_000, tries: 2 };
+
+/** Returns the TXT records of a name. Each call has a resolver of its own, because a resolver reads the system's name servers only when it is created. */
+export function resolveTxt(name: string): Promise<readonly (readonly string[])[]> {
+  return new Resolver(limits).resolveTxt(name);
+}
