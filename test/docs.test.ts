@@ -41,6 +41,14 @@ describe('documents', () => {
     expect(listed).toEqual(readdirSync(join(root, 'docs/decisions')).sort());
   });
 
+  it('DECISIONS.md sorts the decisions of each group by number', () => {
+    const groups = read('DECISIONS.md')
+      .split(/^## /m)
+      .map((group) => [...group.matchAll(/^- \[(\d+)\]/gm)].map(([, number]) => number));
+    expect(groups.length).toBeGreaterThan(5);
+    for (const numbers of groups) expect(numbers).toEqual(numbers.toSorted());
+  });
+
   it('docs/settings.md is what `npm run docs:settings` writes', () => {
     expect(read('docs/settings.md')).toBe(settingsDocument());
   });
