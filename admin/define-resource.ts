@@ -57,10 +57,12 @@ export interface DocumentSource {
 }
 
 /** Reads documents of one kind. */
-export interface DocumentReader {
-  readonly kind: DocumentKind;
+export type DocumentReader = { readonly [Kind in DocumentKind]: ReaderOf<Kind> }[DocumentKind];
+
+interface ReaderOf<Kind extends DocumentKind> {
+  readonly kind: Kind;
   /** Returns the document as it is now; null if there is none or the id has another form. */
-  read(source: DocumentSource, id: string): Promise<DocumentOf[DocumentKind] | null>;
+  read(source: DocumentSource, id: string): Promise<DocumentOf[Kind] | null>;
 }
 
 /** Splits the id `<workspace id>/<slug>` of a document; null if the id has another form. */

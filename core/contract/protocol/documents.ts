@@ -1,60 +1,15 @@
 import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrails/guardrail-config.ts';
-import { type AgentServerDocument, agentServerDocument } from './agents/agents.ts';
+import { agentServerDocument } from './agents/agents.ts';
 import { publicJwk } from './credentials/key-set.ts';
-import { type OAuthGrantDocument, oauthGrantDocument } from './credentials/oauth-token.ts';
+import { oauthGrantDocument } from './credentials/oauth-token.ts';
 import { mappedSecretDocument } from './credentials/secret-reference.ts';
-import { type SigningKeyDocument, signingKeyDocument } from './credentials/signing-key.ts';
+import { signingKeyDocument } from './credentials/signing-key.ts';
 import { budgetTypes, rateTypes, rateUnits, resetPeriods } from './limits/limit-kinds.ts';
-import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './limits/policies.ts';
-import { type McpConnectionDocument, mcpConnectionDocument } from './mcp/mcp-connection.ts';
-import { type McpEndpointDocument, mcpEndpointDocument } from './mcp/mcp-virtual.ts';
-import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
-
-/**
- * Documents through which a gateway reads the control plane's data: one per entity. A gateway fetches a document on demand by
- * kind and id, and discards it when a change notice names it. Documents come from our own database, but they are input: gateways
- * validate them on arrival.
- *
- * | kind | id |
- * |---|---|
- * | `api-key` | public id of the key (12 characters) |
- * | `config` | `<workspace id>/<slug>`; `<workspace id>/<id>` holds only the slug, because no change notice names that id |
- * | `provider` | `<workspace id>/<slug>` |
- * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
- * | `prompt`, `prompt-partial` | `<workspace id>/<slug or id>`, if shared also `<organisation id>/<slug or id>`; `…/<id>/<number>` holds one version |
- * | `mcp-server` | `<workspace id>/<slug>`; a server or a virtual server |
- * | `agent-server` | `<workspace id>/<slug>` |
- * | `mcp-connection` | `<server id>/<user id>`, or `<server id>/shared` |
- * | `signing-key` | `mcp` |
- * | `oauth-grant` | id of the grant |
- * | `workspace` | workspace id |
- * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
- * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
- * | `workspace-name` | `<organisation id>/<slug>`; JWTs name workspaces this way |
- * | `organisation` | organisation id; exists only if JWT authentication is enabled for the organisation |
- * | `user` | `<organisation id>/<e-mail in lower case>`, see `userDocumentId`; exists for every e-mail, so that unknown users are cached too |
- */
-export const documentKinds = [
-  'api-key',
-  'config',
-  'provider',
-  'guardrail',
-  'prompt',
-  'prompt-partial',
-  'mcp-server',
-  'mcp-connection',
-  'agent-server',
-  'signing-key',
-  'oauth-grant',
-  'workspace',
-  'workspace-models',
-  'workspace-policies',
-  'workspace-name',
-  'organisation',
-  'user',
-] as const;
-export type DocumentKind = (typeof documentKinds)[number];
+import { workspacePoliciesDocument } from './limits/policies.ts';
+import { mcpConnectionDocument } from './mcp/mcp-connection.ts';
+import { mcpEndpointDocument } from './mcp/mcp-virtual.ts';
+import { promptDocument, promptPartialDocument } from './prompts.ts';
 
 /** A budget: `creditLimit` in US dollars or tokens by `type`, null for none. `id` names its counters. */
 export const usageLimitsDocument = v.object({
@@ -318,6 +273,30 @@ export const userDocument = v.object({
   removedAtMs: v.optional(v.number()),
 });
 
+/**
+ * Documents through which a gateway reads the control plane's data: one per entity. A gateway fetches a document on demand by
+ * kind and id, and discards it when a change notice names it. Documents come from our own database, but they are input: gateways
+ * validate them on arrival.
+ *
+ * | kind | id |
+ * |---|---|
+ * | `api-key` | public id of the key (12 characters) |
+ * | `config` | `<workspace id>/<slug>`; `<workspace id>/<id>` holds only the slug, because no change notice names that id |
+ * | `provider` | `<workspace id>/<slug>` |
+ * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
+ * | `prompt`, `prompt-partial` | `<workspace id>/<slug or id>`, if shared also `<organisation id>/<slug or id>`; `…/<id>/<number>` holds one version |
+ * | `mcp-server` | `<workspace id>/<slug>`; a server or a virtual server |
+ * | `agent-server` | `<workspace id>/<slug>` |
+ * | `mcp-connection` | `<server id>/<user id>`, or `<server id>/shared` |
+ * | `signing-key` | `mcp` |
+ * | `oauth-grant` | id of the grant |
+ * | `workspace` | workspace id |
+ * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
+ * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
+ * | `workspace-name` | `<organisation id>/<slug>`; JWTs name workspaces this way |
+ * | `organisation` | organisation id; exists only if JWT authentication is enabled for the organisation |
+ * | `user` | `<organisation id>/<e-mail in lower case>`, see `userDocumentId`; exists for every e-mail, so that unknown users are cached too |
+ */
 export const documentSchemas = {
   'api-key': apiKeyDocument,
   config: configDocument,
@@ -337,6 +316,11 @@ export const documentSchemas = {
   organisation: organisationDocument,
   user: userDocument,
 } as const;
+export type DocumentKind = keyof typeof documentSchemas;
+export type DocumentOf = { readonly [Kind in DocumentKind]: v.InferOutput<(typeof documentSchemas)[Kind]> };
+
+/** All kinds of documents. */
+export const documentKinds = Object.keys(documentSchemas) as readonly DocumentKind[];
 
 export type UsageLimitsDocument = v.InferOutput<typeof usageLimitsDocument>;
 export type RateLimitDocument = v.InferOutput<typeof rateLimitDocument>;
@@ -351,26 +335,6 @@ export type WorkspaceDocument = v.InferOutput<typeof workspaceDocument>;
 export type WorkspaceNameDocument = v.InferOutput<typeof workspaceNameDocument>;
 export type OrganisationDocument = v.InferOutput<typeof organisationDocument>;
 export type UserDocument = v.InferOutput<typeof userDocument>;
-
-export interface DocumentOf {
-  'api-key': ApiKeyDocument;
-  config: ConfigDocument;
-  provider: ProviderDocument;
-  guardrail: GuardrailDocument;
-  prompt: PromptDocument;
-  'prompt-partial': PromptPartialDocument;
-  'mcp-server': McpEndpointDocument;
-  'mcp-connection': McpConnectionDocument;
-  'agent-server': AgentServerDocument;
-  'signing-key': SigningKeyDocument;
-  'oauth-grant': OAuthGrantDocument;
-  workspace: WorkspaceDocument;
-  'workspace-models': WorkspaceModelsDocument;
-  'workspace-policies': WorkspacePoliciesDocument;
-  'workspace-name': WorkspaceNameDocument;
-  organisation: OrganisationDocument;
-  user: UserDocument;
-}
 
 /** Returns the options of a key. */
 export function keyOptionsOf(document: ApiKeyDocument): KeyOptions {
