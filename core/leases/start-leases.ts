@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import {
-  endedHoldersMax,
   type LeaseAsk,
   type Leases,
   type LimitSpec,
@@ -17,6 +16,7 @@ import { Account } from './account.ts';
 import type { Holders } from './holders.ts';
 import { createPriceBook } from './price-book.ts';
 import { createRecall } from './recall.ts';
+import { startEarlierRelease } from './release-earlier.ts';
 
 export interface LeasesOptions {
   readonly fetch: InternalFetch;
@@ -55,10 +55,6 @@ const tickMs = 1_000;
  * processes can recall them.
  */
 const idleMs = { scarce: 1_000, plentiful: 10_000 } as const;
-/** Pause between attempts to release the leases of earlier processes. */
-const earlierMs = 100;
-/** A request of a killed process reaches the ledger within this time, also if the control plane was stopped meanwhile. */
-const lateMs = 60_000;
 /** Accounts unused for this long are removed. */
 const forgetMs = 600_000;
 /** The same while there are more accounts than `accountsMax`: groups of policies may have any number of values. */
@@ -76,7 +72,7 @@ const outageText =
 
 /** Starts the accounts of this process, and the exchange with the ledger that they share. */
 export function startLeases(options: LeasesOptions): LeaseClient {
-  const { fetch, clock, log, newId, timers = realTimers, holders, earlierRecordsAreIn } = options;
+  const { fetch, clock, log, newId, timers = realTimers, holders } = options;
   const accounts = new Map<string, Account>();
   const asking = new Set<Account>();
   /** Accounts that send another ask after the reply to their current one. */
@@ -101,9 +97,11 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   /** The failed requests since the ledger last replied to one that was sent after a failure. */
   const outage = { failures: 0, failedAtMs: Number.NEGATIVE_INFINITY };
   let closed = false;
-  let isReleased = false;
   let cancelTick = timers.after(tickMs, tick);
-  let cancelEarlier = timers.after(0, releaseEarlier);
+  const earlierRelease = startEarlierRelease({
+    ...{ holders, isDue: options.earlierRecordsAreIn, timers, log },
+    release: (ended) => exchange([], ended),
+  });
   const recall = createRecall(options.channels ?? [], (key) => accounts.get(key)?.recall());
 
   return {
@@ -119,7 +117,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     async close() {
       closed = true;
       cancelTick();
-      cancelEarlier();
+      earlierRelease.close();
       recall.close();
       const giving = [...accounts.values()].filter((account) => account.giveBack() || account.isUnreported);
       for (let at = 0; at < giving.length; at += asksMax) await send(giving.slice(at, at + asksMax));
@@ -244,31 +242,5 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       else if (unusedForMs > unusedMs && !account.isNeeded) remove(account);
     }
     cancelTick = timers.after(tickMs, tick);
-  }
-
-  /**
-   * Frees the unspent units of earlier processes as soon as the control plane has all their records. Releases them once more later, because
-   * a request of theirs may have reached the ledger after the first release.
-   */
-  function releaseEarlier(): void {
-    const { earlier } = holders;
-    if (earlier.length === 0 || closed) return;
-    if (!earlierRecordsAreIn()) {
-      cancelEarlier = timers.after(earlierMs, releaseEarlier);
-      return;
-    }
-    release(earlier)
-      .then(() => {
-        if (isReleased) holders.forget(earlier);
-        isReleased = true;
-      })
-      .catch((error: unknown) => log.debug({ reason: reasonOf(error) }, 'could not release leases of previous processes'))
-      .finally(() => {
-        if (!closed) cancelEarlier = timers.after(isReleased ? lateMs : earlierMs, releaseEarlier);
-      });
-  }
-
-  async function release(ended: readonly string[]): Promise<void> {
-    for (let at = 0; at < ended.length; at += endedHoldersMax) await exchange([], ended.slice(at, at + endedHoldersMax));
   }
 }
