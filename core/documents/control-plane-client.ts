@@ -11,11 +11,10 @@ import {
   keysReply,
 } from '../contract/protocol/internal-api.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
-import { messageOf } from '../contract/values/errors/message-of.ts';
 import type { Log } from '../contract/values/log/log.ts';
-import { backoffMs } from '../contract/values/time/backoff.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { realTimers, type Timers } from '../contract/values/time/timers.ts';
+import { createBreaker, probeTimeoutMs } from './control-plane-breaker.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
 
 /** The reading half of the internal API. Every failure is a GatewayError `unavailable`. */
@@ -39,12 +38,6 @@ export interface ControlPlaneClientOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Time limit of the one call that tests if an unreachable control plane is back. */
-const probeTimeoutMs = 1000;
-/**
- * The longest pause between two attempts is short: a change made during an outage must take effect within a second of its end.
- */
-const backoff = { firstMs: 50, maxMs: 500 };
 /**
  * The longest wait of a look-up for the next trial call. It exceeds the longest pause, so that a request that arrives after the control
  * plane is back is served.
@@ -64,16 +57,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  */
 export function createControlPlaneClient(options: ControlPlaneClientOptions): ControlPlaneClient {
   const { fetch, clock, timers = realTimers, random, log, timeoutMs = 3000 } = options;
-  let failures = 0;
-  let closedUntilMs = 0;
   let lastStatus = 200;
   let waiting = 0;
-  const wakers = new Set<() => void>();
+  const breaker = createBreaker({ clock, timers, random, log });
 
   const one = (kind: DocumentKind, id: string, mayWait: boolean) =>
     call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply, { mayWait });
   const lookUpKey = createKeyLookUps(
-    { one: (id, mayWait) => one('api-key', id, mayWait), several: keys, isAway: () => waitMs() > 0 },
+    { one: (id, mayWait) => one('api-key', id, mayWait), several: keys, isAway: () => breaker.waitMs() > 0 },
     clock,
     timers,
     keysPerCallMax,
@@ -81,7 +72,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
 
   return {
     async document(kind, id, mayWait = false) {
-      const isAway = waitMs() > 0;
+      const isAway = breaker.waitMs() > 0;
       if (isAway && (!mayWait || waiting === waitingMax)) throw away(silent);
       if (isAway) waiting += 1;
       try {
@@ -92,17 +83,13 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     },
     changes: (after, mark) =>
       call(`${internalPaths.changes}?after=${after}${mark === null ? '' : `&mark=${mark}`}`, changesReply, {}),
-    waitMs,
+    waitMs: breaker.waitMs,
   };
 
   async function keys(ids: readonly string[], mayWait: boolean): Promise<DocumentReply[]> {
     const { revision, documents } = await call(internalPaths.keys, keysReply, { question: { ids }, mayWait });
     if (documents.length !== ids.length) throw away('the control plane replied with other keys than requested');
     return documents.map((document) => ({ revision, document }));
-  }
-
-  function waitMs(): number {
-    return Math.max(0, closedUntilMs - clock.elapsed());
   }
 
   /** `question` is sent as JSON. */
@@ -112,26 +99,24 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     { question = null, mayWait = false }: { readonly question?: object | null; readonly mayWait?: boolean },
   ): Promise<v.InferOutput<Schema>> {
     const endMs = clock.elapsed() + (mayWait ? patienceMs : 0);
-    // Nothing may be awaited between the last check and the mark of the probe: only one of the waiting calls becomes the probe.
-    while (waitMs() > 0) {
+    // Nothing may be awaited between the last check and `begin`: only one of the waiting calls becomes the probe.
+    while (breaker.waitMs() > 0) {
       const leftMs = endMs - clock.elapsed();
       if (leftMs <= 0) throw away(silent);
-      await endOfPause(Math.min(waitMs(), leftMs));
+      await breaker.endOfPause(Math.min(breaker.waitMs(), leftMs));
     }
-    const probing = failures > 0;
-    // Other requests during the probe wait for it or are rejected at once.
-    if (probing) closedUntilMs = clock.elapsed() + probeTimeoutMs;
+    const probing = breaker.begin();
     const reply = await send(path, question, probing).catch((cause: unknown) => {
-      failed(cause, probing);
+      breaker.failed(cause, probing);
       throw away('the control plane cannot be reached', cause);
     });
     if (reply.status === 502 || reply.status === 503 || reply.status === 504) {
       const refusal = `the control plane replied with ${reply.status}`;
-      failed(new Error(refusal), probing);
+      breaker.failed(new Error(refusal), probing);
       throw away(refusal);
     }
     // The control plane has responded. An error now concerns this request only and must not block the others.
-    succeeded();
+    breaker.succeeded();
     // A wrong cluster key shows only here. It is logged once, not for every request.
     if (reply.status !== 200 && reply.status !== lastStatus) log.error({ status: reply.status, path }, refusalText(reply.status));
     lastStatus = reply.status;
@@ -151,43 +136,12 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     }
   }
 
-  /** Resolves after this time, or when a probe has succeeded or failed. */
-  function endOfPause(afterMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        cancel();
-        wakers.delete(wake);
-        resolve();
-      };
-      const cancel = timers.after(afterMs, wake);
-      wakers.add(wake);
-    });
-  }
-
-  function failed(cause: unknown, probing: boolean): void {
-    // Concurrent calls that fail together count as one failure.
-    if (!probing && waitMs() > 0) return;
-    failures += 1;
-    closedUntilMs = clock.elapsed() + backoffMs(backoff, failures, random);
-    for (const wake of wakers) wake();
-    if (failures === 1) {
-      log.warn({ reason: messageOf(cause) }, 'control plane unreachable; serving with known documents');
-    }
-  }
-
-  function succeeded(): void {
-    if (failures > 0) log.info({ failures }, 'control plane reachable again');
-    failures = 0;
-    closedUntilMs = 0;
-    for (const wake of wakers) wake();
-  }
-
   function away(detail: string, cause?: unknown): GatewayError {
     return new GatewayError('unavailable', {
       message: 'The control plane cannot be reached, so this API key or setting cannot be loaded. Try again shortly',
       detail,
       cause,
-      retryAfterMs: Math.max(1000, Math.ceil(waitMs())),
+      retryAfterMs: Math.max(1000, Math.ceil(breaker.waitMs())),
     });
   }
 
