@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { toRecord } from '../../plugins/record/index.ts';
+import { toRecord } from '../../plugins/record/to-record.ts';
 import { RequestContext } from '../contract/plugin/context.ts';
 import type { RequestRecord } from '../contract/plugin/record/record.ts';
 import type { GatewayError } from '../contract/values/errors/errors.ts';
