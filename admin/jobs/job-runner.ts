@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/contract/values/log/log.ts';
-import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
 import { failureFields } from '../failure-fields.ts';
+import { type Job, openJobTable } from './job-table.ts';
 
 /** Data that a handler receives. */
 interface JobRun {
@@ -43,24 +43,13 @@ export interface JobRunnerOptions {
 }
 
 const pollMs = 1_000;
-const backoffMsMax = 300_000;
-
-interface Taken {
-  readonly id: string;
-  readonly kind: string;
-  readonly key: string;
-  readonly organisation_id: string | null;
-  readonly payload: Record<string, unknown>;
-  readonly attempts: number;
-}
+const closingMs = 5_000;
 
 /** Runs jobs until it is closed. Several control planes share the table: each job is leased by one of them at a time. */
 export function startJobRunner({ handlers, database, log, runningMax = 8, leaseMs }: JobRunnerOptions): JobRunner {
-  const leaseSeconds = leaseMs / 1000;
   const renewMs = leaseMs / 4;
-  const leaseId = newId();
   const stop = new AbortController();
-  const kinds = Object.keys(handlers);
+  const table = openJobTable(database, Object.keys(handlers), leaseMs);
   const running = new Set<Promise<void>>();
   const runningOf = new Map<string, number>();
   /** Maximum number of running jobs of one organisation, so that others still have room. */
@@ -71,19 +60,19 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
   async function loop(): Promise<void> {
     while (!stop.signal.aborted) {
       wasNudged = false;
-      let taken = 0;
+      let mayBeMore = false;
       // The embedded database replies without a turn of the event loop: jobs that are due again at once would stop all requests.
       await nextTurn();
       if (stop.signal.aborted) return;
       try {
-        taken = await takeSome();
+        mayBeMore = await takeOne();
       } catch (cause) {
         log.warn(failureFields(cause), 'could not read pending jobs');
       }
       if (stop.signal.aborted) return;
       // All slots are busy. A job that ends wakes the loop.
-      if (taken > 0 && running.size < runningMax) continue;
-      await pause(taken > 0 ? renewMs : pollMs);
+      if (mayBeMore && running.size < runningMax) continue;
+      await pause(mayBeMore ? renewMs : pollMs);
     }
   }
 
@@ -98,32 +87,26 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
     });
   }
 
-  async function takeSome(): Promise<number> {
-    if (running.size >= runningMax) return 1;
-    // One at a time, so that each sees what earlier jobs have taken of the share. Materialized: PostgreSQL may run a subquery in the
-    // condition of an update once per row, and would then take more than one.
+  /** Begins the next job. Returns false if none is due, and true if more may be due. */
+  async function takeOne(): Promise<boolean> {
+    if (running.size >= runningMax) return true;
+    // One at a time, so that each sees what earlier jobs have taken of the share.
     const atShare = [...runningOf].flatMap(([organisation, count]) => (count >= share ? [organisation] : []));
-    const others = atShare.length === 0 ? '' : `and (organisation_id is null or organisation_id not in (${marks(atShare)}))`;
-    const rows = await database.em().execute<Taken[]>(
-      `with due as materialized (
-         select id from jobs
-         where run_at <= now() and (leased_until is null or leased_until < now()) and kind in (${marks(kinds)}) ${others}
-         order by run_at limit 1 for update skip locked)
-       update jobs set lease_id = ?, leased_until = now() + make_interval(secs => ?) from due where jobs.id = due.id
-       returning jobs.id, jobs.kind, jobs.key, jobs.organisation_id, jobs.payload, jobs.attempts`,
-      [...kinds, ...atShare, leaseId, leaseSeconds],
-    );
-    for (const job of rows) {
-      const organisation = job.organisation_id;
-      count(organisation, 1);
-      const work = run(job).finally(() => {
-        count(organisation, -1);
-        running.delete(work);
-        wake();
-      });
-      running.add(work);
-    }
-    return rows.length;
+    const job = await table.take(atShare);
+    if (job === null) return false;
+    begin(job);
+    return true;
+  }
+
+  function begin(job: Job): void {
+    const { organisationId } = job;
+    count(organisationId, 1);
+    const work = run(job).finally(() => {
+      count(organisationId, -1);
+      running.delete(work);
+      wake();
+    });
+    running.add(work);
   }
 
   function count(organisation: string | null, change: number): void {
@@ -133,14 +116,14 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
     else runningOf.set(organisation, now);
   }
 
-  async function run(job: Taken): Promise<void> {
+  async function run(job: Job): Promise<void> {
     const ends = new AbortController();
     // `AbortSignal.any` with `stop` would leak memory in each run: nodejs/node#64476.
     const end = () => ends.abort();
     stop.signal.addEventListener('abort', end);
     if (stop.signal.aborted) end();
     const renewing = setInterval(() => {
-      renew(job).then(
+      table.renew(job).then(
         (mine) => mine || end(),
         () => {},
       );
@@ -148,55 +131,17 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
     try {
       const { signal } = ends;
       const handler = handlers[job.kind] as JobHandler;
-      const outcome = await handler({ key: job.key, organisationId: job.organisation_id, payload: job.payload, signal });
-      await settle(job, outcome);
+      const outcome = await handler({ key: job.key, organisationId: job.organisationId, payload: job.payload, signal });
+      await (outcome === 'done' ? table.remove(job) : table.postpone(job, outcome.againInMs));
     } catch (cause) {
       if (!stop.signal.aborted)
         // Values of `key` are masked in the log.
         log.warn({ kind: job.kind, job: job.key, ...failureFields(cause) }, 'job failed; it will be retried');
-      await giveBack(job, stop.signal.aborted ? null : cause).catch(() => {});
+      await table.giveBack(job, stop.signal.aborted ? null : cause).catch(() => {});
     } finally {
       clearInterval(renewing);
       stop.signal.removeEventListener('abort', end);
     }
-  }
-
-  async function renew(job: Taken): Promise<boolean> {
-    const rows = await database
-      .em()
-      .execute<unknown[]>(
-        'update jobs set leased_until = now() + make_interval(secs => ?) where id = ? and lease_id = ? returning id',
-        [leaseSeconds, job.id, leaseId],
-      );
-    return rows.length > 0;
-  }
-
-  async function settle(job: Taken, outcome: JobOutcome): Promise<void> {
-    if (outcome === 'done') {
-      await database.em().execute('delete from jobs where id = ? and lease_id = ?', [job.id, leaseId]);
-      return;
-    }
-    await database.em().execute(
-      `update jobs set lease_id = null, leased_until = null, attempts = 0, last_error = null,
-         run_at = now() + make_interval(secs => ?) where id = ? and lease_id = ?`,
-      [outcome.againInMs / 1000, job.id, leaseId],
-    );
-  }
-
-  /** Releases the job: after a failure with growing delay, after a stop at once, for any process. */
-  async function giveBack(job: Taken, cause: unknown): Promise<void> {
-    const delayMs = cause === null ? 0 : Math.min(backoffMsMax, 1_000 * 2 ** Math.min(job.attempts, 10));
-    await database.em().execute(
-      `update jobs set lease_id = null, leased_until = null, attempts = attempts + ?, last_error = coalesce(?, last_error),
-         run_at = now() + make_interval(secs => ?) where id = ? and lease_id = ?`,
-      [
-        cause === null ? 0 : 1,
-        cause === null ? null : failureFields(cause).reason.slice(0, 500),
-        delayMs / 1000,
-        job.id,
-        leaseId,
-      ],
-    );
   }
 
   function wake(): void {
@@ -216,9 +161,3 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
     },
   };
 }
-
-function marks(values: readonly unknown[]): string {
-  return values.map(() => '?').join(', ');
-}
-
-const closingMs = 5_000;
