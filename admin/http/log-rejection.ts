@@ -2,6 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import type { Log } from '../../core/contract/values/log/log.ts';
 import { createLogLimit } from '../../core/contract/values/log/log-limit.ts';
+import { failureFields } from '../failure-fields.ts';
 import { AccessRefusal, type AdminError } from './errors.ts';
 
 /** The fields of a log line for a rejected request: ids and the route's pattern, no content. */
@@ -37,4 +38,21 @@ export function createRejectionLog(log: Log, registry: Registry): LogRejection {
     if (error.code === 'AB10') log.warn({ ...fields, reason: error.message }, 'request failed');
     else log.info(fields, 'request rejected');
   };
+}
+
+interface Logs {
+  readonly log: Pick<Log, 'error'>;
+  readonly logRejection: LogRejection;
+}
+
+/** Logs why a request failed: a rejection, or an exception with its stack. `thrown` is the value from which `error` was made. */
+export function logFailedRequest(
+  { log, logRejection }: Logs,
+  thrown: unknown,
+  error: AdminError,
+  request: RejectedRequest,
+): void {
+  if (error.status < 500 || error === thrown) return logRejection(error, request);
+  const { requestId, route } = request;
+  log.error({ requestId, code: error.code, route, ...failureFields(thrown) }, 'admin request failed');
 }

@@ -2,13 +2,13 @@ import type { Context } from 'hono';
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { AuditedRow } from '../audit/audit-entry.ts';
 import { workspaceOfRow } from '../db/workspace-of-row.ts';
-import { failureFields } from '../failure-fields.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
 import type { Actor } from './caller/actor.ts';
 import { requireScope } from './caller/require-scope.ts';
 import { AdminError, notFound } from './errors.ts';
 import { type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { replyOnce } from './idempotency/reply-once.ts';
+import { logFailedRequest } from './log-rejection.ts';
 import { allowReply } from './reply/allow-reply.ts';
 import { RawReply } from './reply/raw-reply.ts';
 import { unusedHeader, unusedSettings } from './reply/unused-settings.ts';
@@ -58,15 +58,11 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       return c.json(result as object, 200, call.headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
-      if (error.status >= 500 && error !== thrown) {
-        const fields = { requestId: call.trail.id, code: error.code, ...failureFields(thrown) };
-        services.log.error(fields, 'admin request failed');
-      } else {
-        const { id: requestId, actor, workspaceId } = call.trail;
-        const durationMs = Math.round(services.clock.elapsed() - startedAtMs);
-        const keyId = actor?.keyId ?? null;
-        services.logRejection(error, { route: `${route.method} ${route.path}`, requestId, keyId, workspaceId, durationMs });
-      }
+      const { id: requestId, actor, workspaceId } = call.trail;
+      logFailedRequest(services, thrown, error, {
+        ...{ route: `${route.method} ${route.path}`, requestId, keyId: actor?.keyId ?? null, workspaceId },
+        durationMs: Math.round(services.clock.elapsed() - startedAtMs),
+      });
       await call.trail.noteRefusal(error, () => call.findWorkspace());
       const toReply = route.errorReply ?? route.protocol?.errorReply ?? errorReply;
       return toReply(error, call.headers, c.req.header('content-type') ?? '');
@@ -208,8 +204,9 @@ class RouteCall {
     return repeatOf(of, this.#services, () => database.emOf(actor.organisationId));
   }
 
-  #callOf(read: ReadCall, { actor, em, repeat, signal }: Admitted): AdminCall<unknown, unknown> {
-    const [request, trail, workspaceId] = [this.#c.req, this.trail, read.workspaceId];
+  #callOf(read: ReadCall, admitted: Admitted): AdminCall<unknown, unknown> {
+    const { actor, em, repeat } = admitted;
+    const request = this.#c.req;
     return {
       ...read,
       actor,
@@ -239,36 +236,44 @@ class RouteCall {
       },
       claim: async (tx) => repeat?.claim(tx),
       release: async () => repeat?.release(),
-      write: async (work) => {
-        if (trail.wrote) throw new Error('a call writes at most once');
-        const { auditKey, wakeRelay, wakeJobs, callers, announceWrite } = this.#services;
-        let addedJobs = false;
-        const claimAndWork = async (change: Change) => {
-          await repeat?.claim(change.tx);
-          // Rejects changes in a workspace that is being deleted.
-          if (workspaceId !== null && !(await callers.holdWorkspace(change.tx, actor.organisationId, workspaceId)))
-            throw notFound('Workspace');
-          const rows: AuditedRow[] = [];
-          const about = (row: AuditedRow): void => {
-            rows.push(row);
-            change.about(row);
-          };
-          const result = await work({ ...change, about });
-          if (this.#matched === null) requireNoCondition(request.header('if-match'));
-          const item = itemOf(rows.at(-1), workspaceId);
-          if (item === null) return result;
-          await change.tx.flush();
-          const { resource, action } = this.#route;
-          addedJobs = await announceWrite(change.tx, { actor, resource, action, item });
-          return result;
-        };
-        const result = await writeChange(em, auditKey, trail.draft(actor), signal, claimAndWork, wakeRelay);
-        trail.wrote = true;
-        if (this.#matched !== null && this.#route.method !== 'DELETE') this.headers.etag = `"${this.#matched.revision}"`;
-        if (addedJobs) wakeJobs();
-        return result;
-      },
+      write: (work) => this.#write(read.workspaceId, admitted, work),
     };
+  }
+
+  /** Runs a change with the claim of its `idempotency-key`, its audit entry and its webhooks. */
+  async #write<T>(
+    workspaceId: string | null,
+    { actor, em, repeat, signal }: Admitted,
+    work: (change: Change) => Promise<T>,
+  ): Promise<T> {
+    const { trail } = this;
+    if (trail.wrote) throw new Error('a call writes at most once');
+    const { auditKey, wakeRelay, wakeJobs, callers, announceWrite } = this.#services;
+    const { resource, action, method } = this.#route;
+    let addedJobs = false;
+    const claimAndWork = async (change: Change) => {
+      await repeat?.claim(change.tx);
+      // Rejects changes in a workspace that is being deleted.
+      if (workspaceId !== null && !(await callers.holdWorkspace(change.tx, actor.organisationId, workspaceId)))
+        throw notFound('Workspace');
+      const rows: AuditedRow[] = [];
+      const about = (row: AuditedRow): void => {
+        rows.push(row);
+        change.about(row);
+      };
+      const result = await work({ ...change, about });
+      if (this.#matched === null) requireNoCondition(this.#c.req.header('if-match'));
+      const item = itemOf(rows.at(-1), workspaceId);
+      if (item === null) return result;
+      await change.tx.flush();
+      addedJobs = await announceWrite(change.tx, { actor, resource, action, item });
+      return result;
+    };
+    const result = await writeChange(em, auditKey, trail.draft(actor), signal, claimAndWork, wakeRelay);
+    trail.wrote = true;
+    if (this.#matched !== null && method !== 'DELETE') this.headers.etag = `"${this.#matched.revision}"`;
+    if (addedJobs) wakeJobs();
+    return result;
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { failureFields } from '../../failure-fields.ts';
+import { logFailedRequest } from '../log-rejection.ts';
 import type { AdminServices } from '../route.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
@@ -10,10 +10,6 @@ import { errorReply, toAdminError } from './write-error.ts';
 export function failedReply(services: Pick<AdminServices, 'log' | 'logRejection'>, thrown: unknown, route: string): Response {
   const error = toAdminError(thrown);
   const requestId = randomUUID();
-  if (error.status >= 500 && error !== thrown) {
-    services.log.error({ requestId, code: error.code, route, ...failureFields(thrown) }, 'admin request failed');
-  } else {
-    services.logRejection(error, { route, requestId, keyId: null, workspaceId: null, durationMs: 0 });
-  }
+  logFailedRequest(services, thrown, error, { route, requestId, keyId: null, workspaceId: null, durationMs: 0 });
   return errorReply(error, { 'x-request-id': requestId });
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabase } from '../support/test-database.ts';
 
@@ -40,6 +40,28 @@ it('rejection log: an agent that cannot be reached is a warning with the reason,
   expect(lines.map(({ level, message, fields }) => [level, message, fields.status, fields.reason])).toEqual([
     ['warn', 'request failed', 503, reply.body.data.message],
   ]);
+});
+
+it.each([
+  ['GET', '/configs', 'emOf', undefined],
+  ['POST', '/oauth/revoke', 'em', 'token=a&client_id=b'],
+] as const)('rejection log: an exception in %s %s is an error with the route', async (method, path, part, body) => {
+  const failing = vi.spyOn(plane.control.services.database, part).mockImplementation(() => {
+    throw new Error('planted');
+  });
+  try {
+    const before = plane.log.lines.length;
+    const reply = await fetch(`${plane.url}/v1${path}`, {
+      ...{ method, headers: { 'x-svc-api-key': plane.adminKey, 'content-type': 'application/x-www-form-urlencoded' }, body },
+    });
+    expect(reply.status).toBe(500);
+    const failed = plane.log.lines.slice(before).filter(({ message }) => message === 'admin request failed');
+    expect(failed.map(({ level, fields }) => [level, fields.route, fields.reason, fields.requestId])).toEqual([
+      ['error', `${method} ${path}`, 'planted', reply.headers.get('x-request-id')],
+    ]);
+  } finally {
+    failing.mockRestore();
+  }
 });
 
 it.each([
