@@ -1,7 +1,4 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { natsUrlReader } from '../config/secret-files.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
@@ -18,26 +15,19 @@ import { scopesByType } from './access/scopes.ts';
 import { inWorkspace } from './access/session-actor.ts';
 import { queueCopies } from './analytics/clickhouse/queue-copies.ts';
 import { startShipper } from './analytics/clickhouse/ship-copies.ts';
-import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart, givenKeys } from './bootstrap/first-start.ts';
 import { createClickHouse } from './clickhouse/clickhouse.ts';
 import { closeServer } from './close-server.ts';
-import type { DatabaseProblem } from './database-problem.ts';
+import { createControlPlaneServer, listen } from './control-plane-server.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
 import type { NewRecord } from './define-resource.ts';
 import { createReadDocument } from './gateway-api/read-document.ts';
-import { createServeFind } from './gateway-api/serve-find.ts';
 import { createRecordStore } from './gateway-api/store-records.ts';
 import { createAnonymousEntries } from './http/anonymous-entries.ts';
 import { AttemptLimit } from './http/caller/attempt-limit.ts';
 import { createRateLimit } from './http/caller/rate-limit.ts';
-import { countRequests, createRequestCount } from './http/count-requests.ts';
-import { invalid } from './http/errors.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
-import { failedReply } from './http/reply/failed-reply.ts';
-import { ambiguityOf } from './http/request/ambiguity-of.ts';
-import { excessOf } from './http/request/excess-of.ts';
 import { resolveTxt } from './http/resolve-txt.ts';
 import type { AdminServices } from './http/route.ts';
 import { authenticate } from './identity/authenticate.ts';
@@ -48,6 +38,7 @@ import { createOutageLog } from './outage-log.ts';
 import { createOutboundFetch } from './outbound-fetch.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
+import { createReadiness, problemOf } from './readiness.ts';
 import { createCachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
 import { announceWrite } from './resources/webhooks/announce-write.ts';
 import { readKeptKeys } from './secrets/kept-keys.ts';
@@ -92,9 +83,6 @@ export interface ControlPlane {
   /** Stops accepting requests, lets running ones finish, publishes committed changes, closes the database. */
   close(): Promise<void>;
 }
-
-/** Longer than common proxies keep idle connections (60 s), so that none sends a request on a connection that is being closed. */
-const idleConnectionMs = 75_000;
 
 /**
  * Opens the database, fills it if it is empty, and listens. Rejects if the database or the port is not available; port 0 picks a
@@ -167,15 +155,12 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       settings,
       log,
       logRejection: createRejectionLog(log, metrics.registry),
-      readiness: async () => {
-        const problem = await problemOf(database);
-        return {
-          reasons: [...(stopping ? [shutdown] : []), ...(problem === 'unreachable' ? [databaseAway] : [])],
-          warnings: [warningOf(problem ?? log.diskProblem()), shipper?.failure() ? copiesWait : null].filter(
-            (text) => text !== null,
-          ),
-        };
-      },
+      readiness: createReadiness({
+        database,
+        isStopping: () => stopping,
+        diskProblem: log.diskProblem,
+        copiesWait: () => Boolean(shipper?.failure()),
+      }),
       exportContents: requestExport.contents,
       instances: metrics.instances,
       database,
@@ -212,25 +197,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       }),
     );
     const replies = createCachedReplies(services);
-    const app = createApp(services, replies);
-    const begin = createRequestCount(metrics.registry);
-    const fetch = countRequests(settings, metrics.registry, begin, (request, ...rest) => {
-      const [{ incoming }] = rest as [HttpBindings];
-      const issue = ambiguityOf(incoming);
-      const refusal = issue === null ? excessOf(incoming) : invalid(issue);
-      return refusal === null ? app.fetch(request, ...(rest as object[])) : failedReply(services, refusal, 'none');
-    });
-    const servesFind = createServeFind(services, replies, begin);
-    const server = createAdaptorServer({
-      fetch,
-      createServer: ((options: ServerOptions, serve: RequestListener) =>
-        createServer(options, (request, response) => {
-          // The gateway then opens a connection to another control plane before this one stops.
-          if (stopping) response.shouldKeepAlive = false;
-          if (!servesFind(request, response)) serve(request, response);
-        })) as typeof createServer,
-    }) as Server;
-    server.keepAliveTimeout = idleConnectionMs;
+    const server = createControlPlaneServer({ services, replies, registry: metrics.registry, isStopping: () => stopping });
     deps.beforeListening?.();
     const port = await listen(server, settings);
     const close = async () => {
@@ -258,37 +225,4 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     await closeDatabase();
     throw error;
   }
-}
-
-const shutdown = { dependency: 'shutdown', message: 'This control plane is shutting down' };
-const databaseAway = { dependency: 'database', message: 'The database does not respond. Check DATABASE_URL and the database' };
-const writesFail = 'Changes and calls with budgets get 503, and records wait on gateways';
-const warnings: Readonly<Partial<Record<DatabaseProblem, string>>> = {
-  'read-only': `The database is read-only, such as a standby. ${writesFail}. Check that DATABASE_URL names the primary`,
-  'disk-full': `The disk of the database is full. ${writesFail}. Free space there`,
-  'disk-failed': `The disk of the database is read-only or fails. ${writesFail}. Check it`,
-};
-const warningOf = (problem: DatabaseProblem | null) => (problem && warnings[problem]) ?? null;
-const copiesWait = 'ClickHouse (ANALYTICS_URL) does not reply; records wait in the database';
-
-/** Null: the database works. A read-only database still serves what gateways load. */
-async function problemOf(database: Database): Promise<DatabaseProblem | null> {
-  try {
-    const [row] = await database
-      .em()
-      .execute<{ readOnly: string }[]>(`select current_setting('transaction_read_only') as "readOnly"`);
-    return row?.readOnly === 'on' ? 'read-only' : null;
-  } catch {
-    return 'unreachable';
-  }
-}
-
-function listen(server: Server, settings: Settings): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    // Exclusive: in a cluster child the socket is this process's own instead of a hop through the primary.
-    server.listen({ host: settings.controlPlaneHost, port: settings.controlPlanePort, exclusive: true }, () => {
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }
