@@ -31,6 +31,7 @@ import { addGauges } from './add-gauges.ts';
 import { bodyLimitsOf } from './body-limits.ts';
 import { createCachedClock } from './cached-clock.ts';
 import { chainParts } from './chain-parts.ts';
+import { closeGateway } from './close-gateway.ts';
 import { composeAgents } from './compose-agents.ts';
 import { composeChain } from './compose-chain.ts';
 import { composeMcp } from './compose-mcp.ts';
@@ -59,17 +60,8 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Time for the last metrics at shutdown. */
-const lastExportMs = 1000;
-
-/** Time to report at shutdown that this process stops. */
-const lastReportMs = 1000;
-
 /** Time limit of one exchange with a secret manager. Requests wait for the first value. */
 const secretTimeoutMs = 5000;
-
-/** Maximum time to close the sessions after their grace period. */
-const sessionClosingMs = 2000;
 
 /** The composition root of the data plane. Creates every part once and passes it its dependencies. */
 export async function startGateway(
@@ -220,28 +212,11 @@ export async function startGateway(
     port,
     unready,
     reloadTls: () => server.reloadTls(),
-    async close() {
+    close() {
       stopping = true;
-      server.leave();
-      if (settings.drainDelayMs > 0) {
-        await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
-        await server.stopListening();
-      }
-      mcp.endStreams();
-      agent.endStreams();
-      // Sessions must be closed before the drain time of requests ends.
-      const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
-      const [late] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
-      if (late > 0) log.warn({ requests: late }, 'DRAIN_TIMEOUT is over; the remaining requests were ended with an error');
-      server.close();
-      plans.close();
-      await reports.close(lastReportMs);
-      mcp.close();
-      await state.close();
-      peer.close();
-      await metricsExport?.close(lastExportMs);
-      await workers.close();
-      await transport.close();
+      return closeGateway({
+        ...{ settings, log, server, sessions, plans, reports, mcp, agent, state, peer, metricsExport, workers, transport },
+      });
     },
   };
 }
