@@ -36,11 +36,11 @@ const replyTimeoutMs = 2000;
 /** The side of a gateway process: requests the metrics of all processes and sends its own on request. `channel` is `process`. */
 export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics, 'collect' | 'text'>): MetricsPeer {
   let lastId = 0;
-  const attemptReply = async (message: unknown) => {
+  const sendPart = async (message: unknown) => {
     if (!isObject(message) || message.type !== metricsMessages.collect) return;
     send(channel, { type: metricsMessages.part, id: message.id, metrics: await metrics.collect() });
   };
-  channel.on('message', attemptReply);
+  channel.on('message', sendPart);
   return {
     async gather() {
       if (!channel.send) return metrics.text();
@@ -51,7 +51,7 @@ export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics
       const text = (await reply)?.text;
       return typeof text === 'string' ? text : metrics.text();
     },
-    close: () => void channel.off('message', attemptReply),
+    close: () => void channel.off('message', sendPart),
   };
 }
 

@@ -84,7 +84,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #stream: ReplyStream | null = null;
   #events: PassingEvents | null = null;
   /** The exchange as logs show it; null if no bodies are stored. */
-  readonly #exchange: CapturedExchange | null;
+  readonly #captured: CapturedExchange | null;
   /** Reads the usage of a reply that is passed through. */
   #meter: ReplyMeter | null = null;
   /** Bytes received, plus `itemLoad` for each chunk and event. */
@@ -108,7 +108,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#outgoing = outgoing;
     this.#options = options;
     this.#resolve = resolve;
-    this.#exchange = ctx.content === null ? null : ctx.content.exchange;
+    this.#captured = ctx.content === null ? null : ctx.content.exchange;
   }
 
   readonly abort = (error = new GatewayError('client_closed')): void => {
@@ -129,9 +129,9 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   onHead(status: number, headers: HeaderList): void {
     this.#status = status;
     this.#headers = headers;
-    if (this.#exchange !== null) {
-      this.#exchange.status = status;
-      this.#exchange.response.headers = headers;
+    if (this.#captured !== null) {
+      this.#captured.status = status;
+      this.#captured.response.headers = headers;
     }
     this.#ctx.times.firstByteAt = performance.now();
     const ok = this.#isAccepted;
@@ -155,7 +155,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   }
 
   onData(chunk: Uint8Array): boolean {
-    if (this.#exchange !== null) this.#exchange.response.add(chunk);
+    if (this.#captured !== null) this.#captured.response.add(chunk);
     try {
       const before = this.#events === null ? 0 : this.#events.count;
       this.#isBlocked = !this.#pass(chunk);
