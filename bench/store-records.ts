@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { sumRequests } from '../admin/analytics/sum-requests.ts';
 import { encodeSums } from '../admin/analytics/write-rollups.ts';
-import { parseBatch, storeBatch } from '../admin/gateway-api/store-records.ts';
+import { parseBatch } from '../admin/gateway-api/parse-batch.ts';
+import { storeBatch } from '../admin/gateway-api/store-records.ts';
 import { priceRecord } from '../admin/pricing/price-record.ts';
 import type { RequestRecord } from '../core/contract/plugin/record/record.ts';
 import { keepObjectsYoung } from '../core/contract/values/keep-objects-young.ts';
