@@ -4,7 +4,7 @@ import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { statedCount } from '../../core/contract/values/models/usage.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
 import { costMax, nanoPerMicro, roundedNano } from './nano-usd.ts';
-import { batchFactor } from './rates.ts';
+import { batchFactor, fullPriceUnits } from './rates.ts';
 import type { PricingAdjustments } from './schema.ts';
 import type { Rates, TokenUnit } from './units.ts';
 
@@ -16,7 +16,7 @@ export type BilledUsage = Pick<
 
 export interface CostOptions {
   readonly adjustments?: PricingAdjustments | null;
-  /** True for a batch of the provider, which costs half of these rates. */
+  /** True for a batch of the provider, which costs half of these rates, except searches. */
   readonly isBatch?: boolean;
   /** Number of requests the usage covers. Default 1. */
   readonly requests?: number;
@@ -108,6 +108,8 @@ class Bill {
   readonly #rates: Rates;
   readonly #multiplier: PricingAdjustments['multiplier'] | null;
   #sum = 0;
+  /** Amounts that batches do not cost less for. */
+  #full = 0;
   #priced = false;
   #unpriced = false;
 
@@ -164,12 +166,16 @@ class Bill {
       return;
     }
     const own = this.#multiplier?.additional_units?.[unit];
-    this.#add(amount * rate * this.#factor(own ?? (unit === 'generated_images' ? this.#multiplier?.image?.default : null)));
+    const price = amount * rate * this.#factor(own ?? (unit === 'generated_images' ? this.#multiplier?.image?.default : null));
+    if (!fullPriceUnits.has(unit)) return this.#add(price);
+    this.#full += price;
+    this.#priced = true;
   }
 
   total(factor: number, requests: number): number | null {
     if (this.#unpriced && !this.#priced) return null;
-    const microUsd = (this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0)) * factor;
+    const reduced = this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0);
+    const microUsd = reduced * factor + this.#full;
     return Number.isNaN(microUsd) ? null : Math.min(roundedNano(microUsd * nanoPerMicro), costMax);
   }
 

@@ -5,7 +5,7 @@ import { priceNamesOf, pricesOf } from '../../core/providers/declarations.ts';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
 
-/** Returns the saved batch prices as rates, and half of the usual rates for units they do not name. Null if none are saved. */
+/** Returns the saved batch prices as rates, and half of the usual rates for units they do not name, except searches. Null if none are saved. */
 export function configuredBatchRates(config: PricingConfig, serviceTier: string | null): Rates | null {
   if (!config.batch_config) return null;
   const { tokens, units, perRequest, images, calculate } = configuredRates(config, serviceTier);
@@ -21,8 +21,13 @@ export function configuredBatchRates(config: PricingConfig, serviceTier: string 
 }
 
 function halved(prices: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(prices).map(([name, price]) => [name, price * batchFactor]));
+  return Object.fromEntries(
+    Object.entries(prices).map(([name, price]) => [name, fullPriceUnits.has(name) ? price : price * batchFactor]),
+  );
 }
+
+/** Units with the usual price in batches: https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool */
+export const fullPriceUnits: ReadonlySet<string> = new Set(['web_search', 'grounded_prompts', 'file_search']);
 
 /** Default batch price of providers, as a factor of the normal price. */
 export const batchFactor = 0.5;

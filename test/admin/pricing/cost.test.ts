@@ -324,15 +324,18 @@ describe('saved prices', () => {
   it.each([
     ['their own fixed price', { fixed_cost: { price: 0.003 } }, 3_000],
     ['half of the usual fixed price', {}, 1_000],
-  ])('saved prices: those of batches have %s, and half of the usual prices for other units', (_, fixed, perRequest) => {
-    const ofBatch = { pay_as_you_go: { request_token: { price: 2 }, ...fixed } };
-    expect(configuredBatchRates(v.parse(pricingConfig, { ...config, batch_config: ofBatch }), null)).toEqual({
-      tokens: { request_token: 2, cache_read_image_input_token: 0.5 },
-      units: { web_search: 5_000 },
-      perRequest,
-      images: { hd: { default: 40_000 } },
-    });
-  });
+  ])(
+    'saved prices: those of batches have %s, and half of the usual prices for other units, except searches',
+    (_, fixed, perRequest) => {
+      const ofBatch = { pay_as_you_go: { request_token: { price: 2 }, ...fixed } };
+      expect(configuredBatchRates(v.parse(pricingConfig, { ...config, batch_config: ofBatch }), null)).toEqual({
+        tokens: { request_token: 2, cache_read_image_input_token: 0.5 },
+        units: { web_search: 10_000 },
+        perRequest,
+        images: { hd: { default: 40_000 } },
+      });
+    },
+  );
 
   const prices = { request_token: { price: 1 } };
   const refused: [string, unknown, string][] = [

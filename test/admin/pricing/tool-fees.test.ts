@@ -1,5 +1,8 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { priceRecord } from '../../../admin/pricing/price-record.ts';
+import { configuredBatchRates } from '../../../admin/pricing/rates.ts';
+import { pricingConfig } from '../../../admin/pricing/schema.ts';
 import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
 import { sampleRecord } from '../../support/samples/sample-record.ts';
 
@@ -44,6 +47,27 @@ describe('tools that a provider runs', () => {
     ],
   ])('have the public price at %s, %s', (provider, model, used, nanoUsd) => {
     expect(priceOf({ provider, model, ...call, ...used })).toEqual({ costNanoUsd: nanoUsd, source: 'public' });
+  });
+
+  it('cost the same in batches, whose tokens cost half', () => {
+    const batch = { id: 'b', part: 'result' as const, requests: 1 };
+    const google = priceOf({ provider: 'google', model: 'gemini-2.5-pro', batch, ...call, ...grounded(3) });
+    expect(google.costNanoUsd).toBe((1_000 * 1_250 + 100 * 10_000) / 2 + 35e6);
+    const rawUsage = { server_tool_use: { web_search_requests: 2 } };
+    const anthropic = priceOf({ provider: 'anthropic', model: 'claude-opus-5', batch, ...call, rawUsage });
+    expect(anthropic.costNanoUsd).toBe((1_000 * 5_000 + 100 * 25_000) / 2 + 2 * 1e7);
+  });
+
+  it('cost the same in batches with saved prices that do not name them', () => {
+    const price = {
+      pay_as_you_go: { request_token: { price: 2 }, additional_units: { web_search: { price: 0.01 }, pages: { price: 0.002 } } },
+    };
+    const saved = v.parse(pricingConfig, {
+      type: 'static',
+      ...price,
+      batch_config: { pay_as_you_go: { request_token: { price: 1 } } },
+    });
+    expect(configuredBatchRates(saved, null)?.units).toEqual({ web_search: 10_000, pages: 1_000 });
   });
 
   it('cost the same in every service tier', () => {
