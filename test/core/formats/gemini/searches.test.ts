@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { geminiStreamReader, usageOfReply } from '../../../../core/formats/gemini/usage.ts';
 
 const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
@@ -19,7 +20,7 @@ describe('searches of Gemini', () => {
 
   it('are counted once in a stream that repeats them', () => {
     const reader = geminiStreamReader('google');
-    const push = (data: object) => reader.push({ event: null, data });
+    const push = (data: JsonObject) => reader.push({ event: null, data });
     push({ candidates: [{ groundingMetadata: { webSearchQueries: ['weather'] } }] });
     push({ candidates: [grounded('weather', 'rain')], usageMetadata });
     expect(reader.usage()).toMatchObject({ units: { web_search: 2, grounded_prompts: 1 }, raw: usageMetadata });
