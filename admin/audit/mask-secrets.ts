@@ -15,9 +15,12 @@ export function maskSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((inner) => maskSecrets(inner));
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
+  // Looked for once: a body has room for thousands of names such as `va_lue`.
+  let isOfSecret: boolean | null = null;
   for (const [name, inner] of Object.entries(value)) {
     const isNamed = isSecretName(name) && !isPolicyKey(name, inner);
-    const isHidden = isNamed || isOfSecretPath(value, name) || isOfPrivateKey(value, name) || isHolder(name, inner);
+    const isOfSecretPath = plainName(name) === 'value' && (isOfSecret ??= hasSecretPath(value));
+    const isHidden = isNamed || isOfSecretPath || isOfPrivateKey(value, name) || isHolder(name, inner);
     out[maskCredentials(name)] = isHidden && !isPlain(name, inner) ? '***' : maskSecrets(inner);
   }
   return out;
@@ -55,11 +58,11 @@ function isHolder(name: string, value: unknown): boolean {
   return /^(authconfig|configurations|modelconfig)$/.test(plainName(name)) && !isObject(value);
 }
 
-/** Returns true for the value of an operation on a secret, such as `{"op": "replace", "path": "password", "value": …}` of SCIM. */
-function isOfSecretPath(operation: Readonly<Record<string, unknown>>, name: string): boolean {
-  if (plainName(name) !== 'value') return false;
-  const [, path] = Object.entries(operation).find(([other]) => plainName(other) === 'path') ?? [];
-  return typeof path === 'string' && path.split(/[.:/[\]\s]/).some(isSecretName);
+/** Returns true for an operation on a secret, such as `{"op": "replace", "path": "password", "value": …}` of SCIM. */
+function hasSecretPath(operation: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(operation).some(
+    ([name, path]) => typeof path === 'string' && plainName(name) === 'path' && path.split(/[.:/[\]\s]/).some(isSecretName),
+  );
 }
 
 /** Returns true for a value that cannot be a secret: null, a permission such as `membersWriteApiKeys`, a price or multiplier of tokens. */
