@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CapabilityType } from '../../contract/protocol/mcp/mcp.ts';
 import { byName } from '../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { after, type Maybe } from '../../contract/values/maybe.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 
@@ -34,12 +36,36 @@ export function requireEnabled(server: ServerSettings, message: ClientMessage): 
   throw new RpcError(rpcCodes.invalidParams, `${label} '${name.slice(0, 200)}' is disabled`, { id, status: 200 });
 }
 
-/** Returns false for an item that flags or pins hide. */
-export function isShown(
-  server: ServerSettings,
-  { key, type }: { readonly key: string; readonly type: CapabilityType },
-  item: JsonObject,
-): boolean {
+type List = (typeof lists)[string];
+
+/** Comparisons of a URI with a disabled template that one turn of the event loop makes: some milliseconds. */
+const comparisonsMax = 10_000;
+
+/**
+ * Returns the items that neither flags nor pins hide. 2,000 resources take a second with 2,000 disabled templates, so that many comparisons are
+ * made in several turns.
+ */
+export function shownItems(server: ServerSettings, list: List, items: readonly unknown[]): Maybe<JsonObject[]> {
+  const templates = list.type === 'resource' ? server.document.disabled.resource_template.length : 0;
+  const shown: JsonObject[] = [];
+  const look = (from: number, to: number): void => {
+    for (const item of items.slice(from, to)) if (isObject(item) && isShown(server, list, item)) shown.push(item);
+  };
+  if (items.length * templates <= comparisonsMax) {
+    look(0, items.length);
+    return shown;
+  }
+  const itemsPerTurn = Math.max(1, Math.floor(comparisonsMax / templates));
+  return (async () => {
+    for (let from = 0; from < items.length; from += itemsPerTurn) {
+      look(from, from + itemsPerTurn);
+      await nextTurn();
+    }
+    return shown;
+  })();
+}
+
+function isShown(server: ServerSettings, { key, type }: List, item: JsonObject): boolean {
   return server.isEnabled(type, String(item[key])) && (type !== 'tool' || server.isApproved(item));
 }
 
@@ -56,10 +82,11 @@ export function isFiltered(server: ServerSettings, method: string | null): boole
 }
 
 /** Returns the result of a list without disabled items; the same object if there are none. */
-export function withoutDisabled(server: ServerSettings, method: string, result: JsonObject): JsonObject {
+export function withoutDisabled(server: ServerSettings, method: string, result: JsonObject): Maybe<JsonObject> {
   const list = lists[method];
   const items = list ? result[list.member] : undefined;
   if (!list || !Array.isArray(items)) return result;
-  const enabled = items.filter((item) => isObject(item) && isShown(server, list, item));
-  return enabled.length === items.length ? result : { ...result, [list.member]: enabled };
+  return after(shownItems(server, list, items), (shown) =>
+    shown.length === items.length ? result : { ...result, [list.member]: shown },
+  );
 }

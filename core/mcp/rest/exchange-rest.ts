@@ -27,7 +27,7 @@ export async function exchangeRest(
   const { ctx, server, call } = work;
   const message = outgoing.routed ?? parseMessage(outgoing.body as Uint8Array);
   if (message.method === 'tools/list') {
-    const { tools } = withoutDisabled(server, message.method, { tools: rest.tools });
+    const { tools } = await withoutDisabled(server, message.method, { tools: rest.tools });
     return listReply(message, tools as JsonObject[], null);
   }
   const { method, request } = requestOf(rest, message);

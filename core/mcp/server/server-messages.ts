@@ -2,7 +2,7 @@ import type { McpCall } from '../../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
 import { isEmptyObject, isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
-import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
+import { after, isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import { hidingReader } from '../../json-rpc/hiding-reader.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, isAmbiguous, otherMember, RpcError } from '../../json-rpc/messages.ts';
@@ -46,8 +46,9 @@ function readerOf(reading: Reading): MessageReader {
   const mustRead = isChecked || isFiltered(server, call.method) || session === 'checked' || dropsTaskResults;
   const checked = (message: JsonObject): Maybe<string | null> => {
     if (!isObject(message.result)) return null;
-    const result = withoutDisabled(server, call.method ?? '', message.result);
-    return result === message.result ? null : JSON.stringify({ ...message, result });
+    return after(withoutDisabled(server, call.method ?? '', message.result), (result) =>
+      result === message.result ? null : JSON.stringify({ ...message, result }),
+    );
   };
   const onQuestion = (question: JsonObject): void => {
     refuse?.(question);

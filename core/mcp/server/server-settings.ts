@@ -5,7 +5,7 @@ import type { CallAddress, ParseUrl } from '../../contract/values/addresses/call
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { UsedSecrets } from '../headers/mapped-headers.ts';
 import { type ToolPins, toolPins } from '../pinning/tool-pins.ts';
-import { isExpansion } from './uri-templates.ts';
+import { expansionsOf } from './uri-templates.ts';
 
 /** The document of a server, prepared for calls. */
 export interface ServerSettings extends ToolPins {
@@ -66,6 +66,7 @@ function prepare(document: McpServerDocument, headers: Record<string, string>, {
     resource_template: new Set(disabled.resource_template),
   };
   const listed = new Set(document.listedResources);
+  const isExpansion = expansionsOf(disabled.resource_template);
   const allowed = toolsAllowed === null ? null : new Set(toolsAllowed);
   const sorted = Object.entries(headers).sort(([one], [other]) => (one < other ? -1 : 1));
   return {
@@ -83,7 +84,7 @@ function prepare(document: McpServerDocument, headers: Record<string, string>, {
       if (off[type].has(name)) return false;
       if (type === 'tool') return allowed === null || allowed.has(name);
       // The client fills in a template itself, so only the URI shows that it uses a disabled one.
-      return type !== 'resource' || listed.has(name) || !disabled.resource_template.some((one) => isExpansion(one, name));
+      return type !== 'resource' || listed.has(name) || !isExpansion(name);
     },
     rest: document.rest === null ? null : restTools(document.rest),
     ...toolPins(document.pins),

@@ -7,7 +7,7 @@ import {
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import { isShown, lists } from '../lists/capabilities.ts';
+import { lists, shownItems } from '../lists/capabilities.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { isExpansion, mayExpand } from '../server/uri-templates.ts';
 import { listSelected, type SelectedItems, type Selection } from './list-selected.ts';
@@ -103,7 +103,7 @@ export function virtualItems({ document, find, list, call }: ItemParts): Virtual
   /** The items of a server that flags allow. */
   async function enabledOf(server: ServerSettings, method: string): Promise<JsonObject[]> {
     const found = lists[method] as (typeof lists)[string];
-    return (await list(server, method)).filter((item) => isShown(server, found, item));
+    return shownItems(server, found, await list(server, method));
   }
 
   /** Returns the first selection whose server has the item; null if none has it. Rejects if a server that may have it cannot be asked. */
