@@ -16,11 +16,10 @@ export function maskSecrets(value: unknown): unknown {
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
   // Looked for once: a body has room for thousands of names such as `va_lue`.
-  let isOfSecret: boolean | null = null;
+  const isOfSecret = Object.keys(value).some(isValueName) && hasSecretPath(value);
   for (const [name, inner] of Object.entries(value)) {
     const isNamed = isSecretName(name) && !isPolicyKey(name, inner);
-    const isOfSecretPath = plainName(name) === 'value' && (isOfSecret ??= hasSecretPath(value));
-    const isHidden = isNamed || isOfSecretPath || isOfPrivateKey(value, name) || isHolder(name, inner);
+    const isHidden = isNamed || (isOfSecret && isValueName(name)) || isOfPrivateKey(value, name) || isHolder(name, inner);
     out[maskCredentials(name)] = isHidden && !isPlain(name, inner) ? '***' : maskSecrets(inner);
   }
   return out;
@@ -56,6 +55,10 @@ const signatures = /^(sig|signature|xamzsignature|xgoogsignature|xamzcredential|
  */
 function isHolder(name: string, value: unknown): boolean {
   return /^(authconfig|configurations|modelconfig)$/.test(plainName(name)) && !isObject(value);
+}
+
+function isValueName(name: string): boolean {
+  return plainName(name) === 'value';
 }
 
 /** Returns true for an operation on a secret, such as `{"op": "replace", "path": "password", "value": …}` of SCIM. */
