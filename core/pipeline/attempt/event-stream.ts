@@ -28,6 +28,8 @@ export class EventStream {
   readonly #repeats: RepeatedEvents | null;
   /** Events seen so far. */
   count = 0;
+  /** Frames without an event, such as comments, seen so far. */
+  emptyCount = 0;
   /** Events that the translator has returned for them. */
   translatedCount = 0;
   /** Text of the events of the last chunk; if `push` has thrown, of those before the event that it threw for. */
@@ -144,7 +146,9 @@ export class EventStream {
 
   #frame(text: string): string {
     this.#out = null;
+    const before = this.count;
     if (text.length >= eventCharsMin) this.#feed(text);
+    if (this.count === before) this.emptyCount++;
     if (this.#out === sameText) return text;
     return this.#out ?? (this.#translator ? commentsIn(text) : text);
   }
@@ -187,9 +191,13 @@ export class EventStream {
  * Python client takes them for an event without data and fails.
  */
 function commentsIn(frame: string): string {
+  if (frame.length > commentCharsMax) return ':\n\n';
   const comments = linesOf(frame).filter((line) => line.startsWith(':'));
   return comments.length === 0 ? '' : `${comments.join('\n')}\n\n`;
 }
+
+/** A frame of more characters without an event may have millions of comments. One keeps the connection of the client open. */
+const commentCharsMax = 64 * 1024;
 
 /** True for nearly all frames: one line of data. The expression below takes longer. */
 function isOneLine(frame: string): boolean {
@@ -198,13 +206,30 @@ function isOneLine(frame: string): boolean {
 
 /** Matches the beginning of a line that is neither empty nor `data` or `event`. */
 const unread = /(?:^|[\r\n])(?!\ufeff?(?:data|event)(?:[:\r\n]|$)|[\r\n]|$)/;
-const readLine = /^(?:$|\ufeff?(?:data|event)(?::|$))/;
+const readLine = /^\ufeff?(?:data|event)(?::|$)/;
+const readNames = ['data', 'event', '\ufeffdata', '\ufeffevent'];
 
-/** Returns a frame without the lines that have no effect here. The parser takes 10 µs for each unknown field, for an error with a stack. */
+/**
+ * Returns a frame without the lines that have no effect here. The parser takes 10 µs for each unknown field, for an error with a stack. Searches
+ * for the lines that it returns, because 32 MiB have room for 16 million comments.
+ */
 function readLines(frame: string): string {
-  return linesOf(frame)
-    .filter((line) => readLine.test(line))
-    .join('\n');
+  const text = `\n${frame.includes('\r') ? frame.replace(/\r\n?/g, '\n') : frame}`;
+  const read: string[] = [];
+  const find = (name: string, from: number): number => {
+    const at = text.indexOf(`\n${name}`, from);
+    return at === -1 ? text.length : at;
+  };
+  const next = readNames.map((name) => find(name, 0));
+  for (let at = Math.min(...next); at < text.length; at = Math.min(...next)) {
+    const end = find('', at + 1);
+    const line = text.slice(at + 1, end);
+    if (readLine.test(line)) read.push(line);
+    readNames.forEach((name, i) => {
+      if ((next[i] as number) < end) next[i] = find(name, end);
+    });
+  }
+  return `${read.join('\n')}\n\n`;
 }
 
 /** Length of the shortest event: `data` and a blank line. Providers may send line ends alone, half a million in 1 MB. */

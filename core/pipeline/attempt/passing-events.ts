@@ -60,6 +60,11 @@ export class PassingEvents {
     return this.#events.count;
   }
 
+  /** Events, and frames without one, so far. Reading a comment takes as long as reading a short event. */
+  get frameCount(): number {
+    return this.#events.count + this.#events.emptyCount;
+  }
+
   /** True if the stream began with the provider's error. An error without an event, such as one of a frame that cannot be read, counts too. */
   get isErrorFirst(): boolean {
     return this.#events.isErrorFirst ?? this.#events.count === 0;

@@ -66,7 +66,7 @@ export function sendAttempt(
 
 /** Responses up to this load are never held back. */
 const smallLoad = 64 * 1024;
-/** Load of a chunk, and of an event: each takes as long as about this many bytes of a plain body. */
+/** Load of a chunk, and of an event or comment: each takes as long as about this many bytes of a plain body. */
 const itemLoad = 512;
 
 class Attempt implements UpstreamHandler, ArrivingBody {
@@ -87,7 +87,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   readonly #captured: CapturedExchange | null;
   /** Reads the usage of a reply that is passed through. */
   #meter: ReplyMeter | null = null;
-  /** Bytes received, plus `itemLoad` for each chunk and event. */
+  /** Bytes received, plus `itemLoad` for each chunk, event and comment. */
   #load = 0;
   /** Other requests have precedence. */
   #isHeldBack = false;
@@ -157,12 +157,12 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   onData(chunk: Uint8Array): boolean {
     if (this.#captured !== null) this.#captured.response.add(chunk);
     try {
-      const before = this.#events === null ? 0 : this.#events.count;
+      const before = this.#events === null ? 0 : this.#events.frameCount;
       this.#isBlocked = !this.#pass(chunk);
       // Metering follows the write, so that it does not delay the bytes.
       this.#meter?.push(chunk);
-      const events = this.#events === null ? 0 : this.#events.count - before;
-      const load = chunk.length + itemLoad * (1 + events);
+      const frames = this.#events === null ? 0 : this.#events.frameCount - before;
+      const load = chunk.length + itemLoad * (1 + frames);
       this.#load += load;
       if (this.#load > smallLoad) this.#ctx.memory?.intake.take(this, load);
       return !this.#isBlocked && !this.#isHeldBack;

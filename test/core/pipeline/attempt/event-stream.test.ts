@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { StreamReader, StreamTranslator } from '../../../../core/contract/provider/stream-event.ts';
 import { eventText } from '../../../../core/contract/values/text/event-text.ts';
 import { EventStream } from '../../../../core/pipeline/attempt/event-stream.ts';
@@ -10,6 +10,7 @@ it.each([
   ['an event keeps its text', 'id: 1\ndata: {}\n\n', 'id: 1\ndata: {}\n\n'],
   ['a comment passes', ': OPENROUTER PROCESSING\n\n', ': OPENROUTER PROCESSING\n\n'],
   ['a reconnection time is removed', 'retry: 500\n\n', ''],
+  ['many comments in one frame become one', ': hi\n'.repeat(20_000) + '\n', ':\n\n'],
   ['a name without data is removed', 'event: ping\r\n\r\n', ''],
   ['a comment passes without the other lines', ': hi\r\nretry: 500\r\n: there\r\n\r\n', ': hi\n: there\n\n'],
 ])('event stream: in a translated stream %s', (_, given, expected) => {
@@ -38,4 +39,33 @@ it.each([
   };
   if (message === null) expect(send()).toBeNull();
   else expect(send).toThrow(message);
+});
+
+it.each(['\n', '\r', '\r\n'])('event stream: reads the lines of events among others that end with %j', (end) => {
+  const events: unknown[] = [];
+  const reading: StreamReader = { ...reader, push: (event) => events.push(event) };
+  const lines = ['retry: 5', 'event: a', 'eventual: b', 'database', 'data', ': data: 0', '\ufeffid: 1', 'data: 1', 'data:2', 'x'];
+  const stream = new EventStream(reading, null);
+  stream.push(Buffer.from([...lines, '', 'event: b', 'id: 1', 'data: 3', '', ''].join(end)));
+  stream.end();
+  expect(events).toEqual([
+    { event: 'a', data: '\n1\n2' },
+    { event: 'b', data: '3' },
+  ]);
+});
+
+it('event stream: a frame of comments is not cut into its lines, which take 16 times its memory', () => {
+  const split = vi.spyOn(String.prototype, 'split');
+  const stream = new EventStream(reader, translator);
+  const sent = stream.push(Buffer.from(`${': hi\n'.repeat(20_000)}data: {}\n\n`));
+  const empty = stream.push(Buffer.from(`${': hi\n'.repeat(20_000)}\n`));
+  expect(split).not.toHaveBeenCalled();
+  split.mockRestore();
+  expect([sent.endsWith('\ndata: {}\n\n'), empty]).toEqual([true, ':\n\n']);
+});
+
+it('event stream: counts frames without an event, because they take time too', () => {
+  const stream = new EventStream(reader, null);
+  stream.push(Buffer.from(`${':\n\n'.repeat(10)}data: {}\n\nretry: 5\n\n`));
+  expect([stream.count, stream.emptyCount]).toEqual([1, 11]);
 });
