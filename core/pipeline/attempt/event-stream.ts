@@ -6,7 +6,7 @@ import type {
   StreamReader,
   StreamTranslator,
 } from '../../contract/provider/stream-event.ts';
-import { toGatewayError } from '../../contract/values/errors/errors.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject } from '../../contract/values/json/json.ts';
 import { EventFrames } from '../../contract/values/text/event-frames.ts';
 import { eventText, linesOf } from '../../contract/values/text/event-text.ts';
@@ -159,6 +159,7 @@ export class EventStream {
    */
   #feed(frame: string): void {
     const text = isOneLine(frame) || !unread.test(frame) ? frame : readLines(frame);
+    if (text.length > readLinesMax) requireFewLines(text);
     // Without this, the parser would wait for the next frame, because its first character may belong to this line end.
     if (text.length <= sliceChars) return this.#parser.feed(text.endsWith('\r') ? `${text}\n` : text);
     const lines = text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
@@ -230,6 +231,18 @@ function readLines(frame: string): string {
     });
   }
   return `${read.join('\n')}\n\n`;
+}
+
+/** Maximum number of lines of an event, besides those without effect. The parser takes two seconds for the six million that 32 MiB can have. */
+const readLinesMax = 100_000;
+
+function requireFewLines(text: string): void {
+  const end = text.includes('\r') ? /\r\n?|\n/g : /\n/g;
+  for (let lines = 0; end.test(text); ) {
+    if (++lines <= readLinesMax) continue;
+    const message = `The provider sent a stream event of more than ${readLinesMax} lines`;
+    throw new GatewayError('upstream_invalid', { message });
+  }
 }
 
 /** Length of the shortest event: `data` and a blank line. Providers may send line ends alone, half a million in 1 MB. */

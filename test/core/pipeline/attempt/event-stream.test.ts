@@ -10,7 +10,7 @@ it.each([
   ['an event keeps its text', 'id: 1\ndata: {}\n\n', 'id: 1\ndata: {}\n\n'],
   ['a comment passes', ': OPENROUTER PROCESSING\n\n', ': OPENROUTER PROCESSING\n\n'],
   ['a reconnection time is removed', 'retry: 500\n\n', ''],
-  ['many comments in one frame become one', ': hi\n'.repeat(20_000) + '\n', ':\n\n'],
+  ['many comments in one frame become one', `${': hi\n'.repeat(20_000)}\n`, ':\n\n'],
   ['a name without data is removed', 'event: ping\r\n\r\n', ''],
   ['a comment passes without the other lines', ': hi\r\nretry: 500\r\n: there\r\n\r\n', ': hi\n: there\n\n'],
 ])('event stream: in a translated stream %s', (_, given, expected) => {
@@ -68,4 +68,12 @@ it('event stream: counts frames without an event, because they take time too', (
   const stream = new EventStream(reader, null);
   stream.push(Buffer.from(`${':\n\n'.repeat(10)}data: {}\n\nretry: 5\n\n`));
   expect([stream.count, stream.emptyCount]).toEqual([1, 11]);
+});
+
+it.each(['\n', '\r', '\r\n'])('event stream: rejects an event with too many lines of data that end with %j', (end) => {
+  const lines = (data: number, comments: number): string => `data${end}`.repeat(data) + `:${end}`.repeat(comments);
+  const stream = new EventStream(reader, null);
+  stream.push(Buffer.from(`${lines(99_000, 99_000)}${end}data: 1${end}${end}:${end}`));
+  expect(stream.count).toBe(2);
+  expect(() => stream.push(Buffer.from(`${lines(100_001, 0)}${end}data: 1${end}${end}`))).toThrow('more than 100000 lines');
 });
