@@ -1,6 +1,4 @@
 import * as v from 'valibot';
-import type { RequestRecord } from '../../../core/contract/plugin/record/record.ts';
-import { isStorable, storableValue } from '../../../core/contract/values/json/storable-json.ts';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { encodeProtobufFailure, encodeProtobufResponse } from '../../../core/telemetry/otlp/protobuf.ts';
 import type { AdminError } from '../../http/errors.ts';
@@ -9,9 +7,9 @@ import { errorReply } from '../../http/reply/write-error.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { innermostCalls } from './innermost-calls.ts';
-import { itemsOf, type OtlpItem, spansInsideOf } from './items.ts';
+import { itemsOf, type OtlpItem } from './items.ts';
 import { isProtobuf, readOtlpBody } from './read-otlp-body.ts';
-import { toRecord } from './to-record.ts';
+import { recordsOf } from './records-of.ts';
 
 /** Spans are stored by the day of their start. Older ones would not be kept long, and later ones are wrong. */
 const oldestMs = 7 * dayMs;
@@ -73,11 +71,7 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
         item !== null && item.startMs >= nowMs - oldestMs && item.startMs <= nowMs + newestMs;
       const items = itemsOf(signal, call.body);
       const valid = items.filter(inTime);
-      const spansInside = spansInsideOf(valid);
-      const records = valid.flatMap((item) => toRecord(item, ingest, spansInside) ?? []);
-      // Unlike JSON, protobuf is not searched for characters that the database cannot hold.
-      const stored = isStorable(records) ? records : (storableValue(records) as RequestRecord[]);
-      const { refused } = await services.storeRecords(innermostCalls(stored));
+      const { refused } = await services.storeRecords(innermostCalls(await recordsOf(valid, ingest)));
       const count = items.length - valid.length + refused.length;
       const partial = {
         [rejected]: String(count),

@@ -1,8 +1,8 @@
 import { invalid } from '../../http/errors.ts';
+import { flatMapInTurns } from '../../in-turns.ts';
 import { readAnthropicCosts, readAnthropicUsage } from './formats/anthropic.ts';
 import { readAwsReport } from './formats/aws.ts';
 import { readCsv } from './formats/csv.ts';
-import { flatMapInTurns } from './formats/in-turns.ts';
 import { readOpenAiCosts } from './formats/openai.ts';
 
 /** The amounts that a provider billed for one model on one day. Null: the bill does not state it. */

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { invalid } from '../../../http/errors.ts';
+import { flatMapInTurns } from '../../../in-turns.ts';
 import type { BilledLine } from '../read-bill.ts';
-import { flatMapInTurns } from './in-turns.ts';
 import { type PageResult, readPages } from './pages.ts';
 import { requireDollars, toDay, toNanoDollars, toTokens } from './values.ts';
 

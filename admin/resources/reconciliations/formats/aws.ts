@@ -1,7 +1,7 @@
 import { counted } from '../../../../core/contract/values/text/counted.ts';
 import { invalid } from '../../../http/errors.ts';
+import { flatMapInTurns } from '../../../in-turns.ts';
 import type { BilledLine } from '../read-bill.ts';
-import { flatMapInTurns } from './in-turns.ts';
 import { columnOf, optionalColumnOf, readTable } from './table.ts';
 import { requireDollars, toDay, toNanoDollars } from './values.ts';
 

@@ -1,6 +1,6 @@
 import { invalid } from '../../../http/errors.ts';
+import { flatMapInTurns } from '../../../in-turns.ts';
 import type { BilledLine } from '../read-bill.ts';
-import { flatMapInTurns } from './in-turns.ts';
 import { columnOf, optionalColumnOf, readTable } from './table.ts';
 import { requireDollars, toDay, toNanoDollars, toTokens } from './values.ts';
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../../../core/contract/values/json/json.ts';
 import { invalid } from '../../../http/errors.ts';
+import { flatMapInTurns } from '../../../in-turns.ts';
 import type { BilledLine } from '../read-bill.ts';
-import { flatMapInTurns } from './in-turns.ts';
 import { readPages } from './pages.ts';
 import { requireDollars, toDay, toNanoDollars } from './values.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CsvError, parse } from 'csv-parse';
 import { invalid } from '../../../http/errors.ts';
-import { flatMapInTurns } from './in-turns.ts';
+import { flatMapInTurns } from '../../../in-turns.ts';
 
 /** One row of a CSV text by column, and its location. */
 export interface TableRow {
