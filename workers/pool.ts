@@ -5,6 +5,8 @@ import { GatewayError } from '../core/contract/values/errors/errors.ts';
 import type { Log } from '../core/contract/values/log/log.ts';
 import type { Maybe } from '../core/contract/values/maybe.ts';
 import { createFairQueue } from '../core/contract/values/sharing/fair-queue.ts';
+import { taskFile } from './task-file.ts';
+import { type Order, taskProgress } from './tasks/run-task.ts';
 
 /** A named task. */
 export interface Task<Input, Output> {
@@ -45,7 +47,8 @@ interface TaskCounts {
 export interface WorkerPool<Given extends Tasks> {
   /**
    * Throws or rejects with GatewayError: `overloaded` if the queue is full or no thread is free in time, `internal` if the task fails,
-   * runs longer than `timeoutMs`, or its thread ends. A thread that hangs or ends is replaced when the next task starts.
+   * runs longer than `timeoutMs`, or its thread ends. A thread that hangs or ends is replaced when the next task starts. A thread that still
+   * loads the task after `timeoutMs` continues to load it for later tasks.
    */
   run<Name extends keyof Given & string>(
     name: Name,
@@ -80,6 +83,12 @@ interface Job {
  * with a module: V8 is asked about a graph that is not instantiated. Without `require` for modules Piscina imports them.
  */
 const execArgv = [...process.execArgv.filter((flag) => flag.startsWith('--import=')), '--no-experimental-require-module'];
+
+/** The function that Piscina calls, with an order. */
+const filename = fileURLToPath(taskFile('run-task'));
+
+/** Milliseconds that a thread may load a task after its caller has given up. */
+const loadMs = 30_000;
 
 /** Length of an input that takes milliseconds in every task, in characters and bytes. */
 const shortLengthMax = 64 * 1024;
@@ -165,18 +174,26 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
     if (isOnShortThread) isShortRunning = true;
     else running++;
     runningOf.set(job.owner, (runningOf.get(job.owner) ?? 0) + 1);
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), job.timeoutMs);
+    const progress = new Int32Array(new SharedArrayBuffer(4));
+    const file = (tasks[job.name] as Task<unknown, unknown>).file.href;
+    const stop = new AbortController();
+    let isLate = false;
+    let timer = setTimeout(() => {
+      isLate = true;
+      fail(job, `took longer than ${job.timeoutMs} ms`);
+      // On a busy machine, loading a task can take longer than running it may. Threads that were stopped meanwhile would all begin again.
+      const before = Atomics.compareExchange(progress, 0, taskProgress.waiting, taskProgress.givenUp);
+      if (before === taskProgress.waiting) timer = setTimeout(() => stop.abort(), loadMs);
+      else stop.abort();
+    }, job.timeoutMs);
     try {
-      const filename = fileURLToPath((tasks[job.name] as Task<unknown, unknown>).file);
-      const output = (await piscina.run(job.input, { filename, signal: deadline.signal })) as never;
+      const order: Order = { file, input: job.input, progress };
+      const output = (await piscina.run(order, { filename, signal: stop.signal })) as never;
+      if (isLate) return;
       countOf(job.name).completed++;
       job.resolve(output);
     } catch (thrown) {
-      countOf(job.name).failed++;
-      job.reject(
-        new GatewayError('internal', { detail: `worker task ${job.name}: ${reasonOf(thrown, deadline, job.timeoutMs)}` }),
-      );
+      if (!isLate) fail(job, reasonOf(thrown));
     } finally {
       clearTimeout(timer);
       if (isOnShortThread) isShortRunning = false;
@@ -217,6 +234,11 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
     void start(job);
   }
 
+  function fail(job: Job, detail: string): void {
+    countOf(job.name).failed++;
+    job.reject(new GatewayError('internal', { detail: `worker task ${job.name}: ${detail}` }));
+  }
+
   function refuse(job: Job, detail: string): void {
     countOf(job.name).refused++;
     job.reject(new GatewayError('overloaded', { detail: `worker task ${job.name}: ${detail}` }));
@@ -242,8 +264,7 @@ function lengthLeft(input: unknown, left: number): number {
 }
 
 /** Names the reason without the message of the error, which may repeat the input. */
-function reasonOf(thrown: unknown, deadline: AbortController, timeoutMs: number): string {
-  if (deadline.signal.aborted) return `took longer than ${timeoutMs} ms`;
+function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && /^worker exited/.test(thrown.message)) return 'its thread ended';
   return `failed with ${nameOf(thrown)}`;
 }

@@ -1,6 +1,8 @@
+import { BroadcastChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createWorkerPool, type Task, type WorkerPoolOptions } from '../../workers/pool.ts';
 import double from './tasks/double.ts';
+import type loadsSlowly from './tasks/loads-slowly.ts';
 import type misbehave from './tasks/misbehave.ts';
 import type requiresModules from './tasks/requires-modules.ts';
 import type waitFor from './tasks/wait-for.ts';
@@ -11,6 +13,7 @@ const fileOf = (name: string) => new URL(`./tasks/${name}.ts`, import.meta.url);
 const threaded = <Input, Output>(name: string): Task<Input, Output> => ({ file: fileOf(name) });
 const tasks = {
   double: { file: fileOf('double'), inline: { sizeMax: 10, sizeOf: (value: number) => value, run: double } },
+  'loads-slowly': threaded<null, ReturnType<typeof loadsSlowly>>('loads-slowly'),
   misbehave: threaded<Way, number>('misbehave'),
   'requires-modules': threaded<null, ReturnType<typeof requiresModules>>('requires-modules'),
   'wait-for': threaded<SharedArrayBuffer, ReturnType<typeof waitFor>>('wait-for'),
@@ -58,6 +61,25 @@ describe('worker pool', () => {
     await expect(failing).rejects.toMatchObject({ code: 'internal', detail: `worker task misbehave: ${reason}` });
     expect(await next).toBe(24);
     expect(pool.counts.get('misbehave')).toMatchObject({ failed: 1 });
+  });
+
+  it('a thread that loads a task beyond its time loads it for the next one, and does not run it for the caller that gave up', async () => {
+    const pool = poolOf();
+    const channel = new BroadcastChannel('loads-slowly');
+    const loading = new Promise((resolve) => {
+      channel.onmessage = resolve;
+    });
+    const late = pool.run('loads-slowly', null, { timeoutMs: 1 });
+    await expect(late).rejects.toMatchObject({
+      code: 'internal',
+      detail: 'worker task loads-slowly: took longer than 1 ms',
+    });
+    await loading;
+    const next = pool.run('loads-slowly', null);
+    channel.postMessage('continue');
+    channel.close();
+    expect(await next).toBe(1);
+    expect(pool.counts.get('loads-slowly')).toEqual({ inline: 0, completed: 1, failed: 1, refused: 0 });
   });
 
   it('imports tasks: Node aborts the process if a thread ends while it requires a module', async () => {

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import type { TaskName, WorkerTasks } from '../../core/contract/plugin/services/worker-tasks.ts';
 import type { Task } from '../pool.ts';
+import { taskFile } from '../task-file.ts';
 import checkSchema, { schemaSizeOf } from './check-schema.ts';
 import checkToolValue, { toolValueSizeOf } from './check-tool-value.ts';
 import findPii from './find-pii.ts';
@@ -73,10 +73,4 @@ export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input
 
 function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length, 0);
-}
-
-/** The file beside this one: TypeScript in the sources, JavaScript in a build. */
-function taskFile(name: string): URL {
-  const source = new URL(`./${name}.ts`, import.meta.url);
-  return existsSync(source) ? source : new URL(`./${name}.js`, import.meta.url);
 }
