@@ -7,7 +7,7 @@ import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { type Collecting, collectingHooks, collectReply, labelsOf, leave } from './collect.ts';
 import { convertReply, formOf } from './forms/convert.ts';
 import { isCached } from './is-cached.ts';
-import { type CacheDigest, createCacheDigest } from './key.ts';
+import { type CacheDigest, createCacheDigest, keyOfForm } from './key.ts';
 import { cacheConfig } from './schema.ts';
 import { createSemantic, type Semantic, type SemanticRequest } from './semantic.ts';
 
@@ -52,6 +52,8 @@ interface Lookup {
   readonly rule: CacheRule;
   readonly path: string | null;
   readonly key: CacheKey;
+  /** True for the entry of one form, which no other form shares. */
+  readonly isOfForm?: true;
 }
 
 function byRequest(store: Store, rule: CacheRule): CoreHooks {
@@ -94,15 +96,23 @@ function lookUp(store: Store, ctx: RequestContext, lookup: Lookup): Maybe<Reply 
     collectReply(store.slot, ctx, store.replies.refresh(key).end, rule.maxAgeSeconds, store.semantic.begin(ctx, rule, path));
     return undefined;
   }
-  const joined = store.replies.join(key);
+  return join(store, ctx, lookup);
+}
+
+function join(store: Store, ctx: RequestContext, lookup: Lookup): Maybe<Reply | undefined> {
+  const joined = store.replies.join(lookup.key);
   return isPromise(joined) ? joined.then((settled) => take(store, ctx, lookup, settled)) : take(store, ctx, lookup, joined);
 }
 
-function take(store: Store, ctx: RequestContext, { rule, path, key }: Lookup, joined: Joined): Maybe<Reply | undefined> {
+function take(store: Store, ctx: RequestContext, lookup: Lookup, joined: Joined): Maybe<Reply | undefined> {
+  const { rule, path, key, isOfForm } = lookup;
   if (joined.kind === 'hit') {
-    const reply = convertReply(ctx.endpoint?.operation ?? null, joined.reply, formOf(ctx));
+    const form = formOf(ctx);
+    const reply = convertReply(ctx.endpoint?.operation ?? null, joined.reply, form);
     ctx.cacheStatus = reply === null ? 'MISS' : 'HIT';
-    return reply === null ? undefined : replyOf(ctx, reply);
+    if (reply !== null) return replyOf(ctx, reply);
+    // The stored reply keeps its entry for its form, so this form needs one of its own.
+    return isOfForm ? undefined : join(store, ctx, { ...lookup, key: keyOfForm(key, form, joined.reply), isOfForm: true });
   }
   ctx.cacheStatus = 'MISS';
   if (joined.kind === 'alone') return undefined;

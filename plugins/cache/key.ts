@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import type { CachedReply, CacheKey, ReplyForm } from '../../core/contract/protocol/cached-replies.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isObject, parseObject } from '../../core/contract/values/json/json.ts';
 import { dependentFields } from './dependent-fields.ts';
@@ -44,6 +45,14 @@ export function createCacheDigest({ forwardedHeaders }: Forwarding): CacheDigest
 /** Two calls of `hash` take less time than one `Hash` object, which the garbage collector must also finalize. */
 function digestOf(place: string, body: string | Uint8Array): string {
   return hash('sha256', place + hash('sha256', body, 'base64url'), 'base64url');
+}
+
+/**
+ * Returns the key of an entry for one form of reply, used while the entry of all forms has a reply that cannot be converted to it. It differs
+ * for each such reply, so that a refresh of that entry makes this one unreachable too.
+ */
+export function keyOfForm(key: CacheKey, form: ReplyForm, { body }: CachedReply): CacheKey {
+  return { ...key, digest: hash('sha256', `${key.digest} ${form} ${hash('sha256', body, 'base64url')}`, 'base64url') };
 }
 
 /** Larger bodies are not written a second time to compare them: their streams and plain replies have entries of their own. */

@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { messageFromEvents } from '../../../core/contract/plugin/text/message-from-events.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { chatStream, createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
+import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../core/test-kit/pipeline-harness.ts';
 import { chatFromEvents, chatToEvents } from '../../../plugins/cache/forms/chat.ts';
 import { readEvents } from '../../../plugins/cache/forms/events.ts';
 import { messageToEvents } from '../../../plugins/cache/forms/messages.ts';
@@ -218,6 +218,28 @@ describe('plain replies and streams share entries', () => {
     const streamed = await counting.send({ headers: cached, body: { ...body, stream: true } });
     expect(streamed.header('x-svc-cache-status')).toBe('HIT');
     expect(streamed.text).not.toContain('"usage"');
+  });
+
+  it('a form that the stored reply cannot serve gets an entry of its own, until that reply is replaced', async () => {
+    const gateway = createHarness();
+    const replies = [
+      chatStream(['old']),
+      replyWith(200, chatReply('plain')),
+      chatStream(['new']),
+      replyWith(200, chatReply('last')),
+    ];
+    gateway.script(...replies);
+    const send = async (extra: JsonObject, headers = {}) => {
+      const reply = await gateway.send({ headers: { ...cached, ...headers }, body: { ...body, ...extra } });
+      return [reply.header('x-svc-cache-status'), /old|plain|new|last/.exec(reply.text)?.[0]];
+    };
+    expect(await send({ stream: true })).toEqual(['MISS', 'old']);
+    expect(await send({})).toEqual(['MISS', 'plain']);
+    expect(await send({})).toEqual(['HIT', 'plain']);
+    expect(await send({ stream: true })).toEqual(['HIT', 'old']);
+    expect(await send({ stream: true }, { 'x-svc-cache-force-refresh': 'true' })).toEqual(['REFRESH', 'new']);
+    expect(await send({})).toEqual(['MISS', 'last']);
+    expect(gateway.calls).toHaveLength(4);
   });
 
   it('the order of keys does not matter, but exact numbers do', async () => {
