@@ -158,7 +158,9 @@ function toHandshakeError(error: Error, phase: Phase): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = (error as NodeJS.ErrnoException).code;
   if (phase !== 'connect' && (code === undefined || code.startsWith('HPE_'))) {
-    return new GatewayError('upstream_invalid', { detail: error.message, cause: error });
+    // The texts of ws name headers, never their values. Those of Node's parser are not for callers.
+    const message = code === undefined ? `The provider violated the WebSocket handshake: ${error.message}` : undefined;
+    return new GatewayError('upstream_invalid', { message, detail: error.message, cause: error });
   }
   return toUpstreamError(error, phase);
 }

@@ -95,6 +95,15 @@ it('upstream WebSocket: a status other than 101 is returned like a plain reply',
   expect(await send(call()).outcome).toEqual({ status: 403, text: '{"why":"no"}' });
 });
 
+it('upstream WebSocket: the error of a handshake with 101 names the rule that the provider broke', async () => {
+  const head = 'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: x\r\n\r\n';
+  provider.replies = [(socket) => socket.end(head)];
+  expect((await send(call()).outcome).error).toMatchObject({
+    code: 'upstream_invalid',
+    message: 'The provider violated the WebSocket handshake: Invalid Sec-WebSocket-Accept header',
+  });
+});
+
 it('upstream WebSocket: a closed port is upstream_connect', async () => {
   const { error } = await send(call({ origin: 'http://127.0.0.1:1024' })).outcome;
   expect(error?.code).toBe('upstream_connect');
