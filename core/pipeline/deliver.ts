@@ -2,7 +2,7 @@ import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { withClientPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors/errors.ts';
-import { stackOf } from '../contract/values/errors/stack-of.ts';
+import { failureOf, stackOf } from '../contract/values/errors/stack-of.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
 import { isPromise } from '../contract/values/maybe.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
@@ -125,7 +125,7 @@ export function refuse(options: PipelineOptions, ctx: RequestContext, sink: Repl
   logInternal(options, ctx, error);
   void askOnError(ctx, error)
     .catch((thrown: unknown) => {
-      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onError of a plugin failed');
+      options.services.log.error({ requestId: ctx.id, ...failureOf(thrown) }, 'onError of a plugin failed');
       return undefined;
     })
     .then((replacement) => {
@@ -246,7 +246,7 @@ export function end({ plans, services }: PipelineOptions, ctx: RequestContext, o
     try {
       hook(ctx, outcome);
     } catch (thrown) {
-      services.log.error({ requestId: ctx.id, reason: reasonOf(thrown), stack: stackOf(thrown) }, 'onEnd of a plugin failed');
+      services.log.error({ requestId: ctx.id, ...failureOf(thrown) }, 'onEnd of a plugin failed');
     }
   }
   if (ctx.planEntered) plans.leave(ctx.plan);

@@ -1,7 +1,8 @@
+import * as v from 'valibot';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import { apiVersion, type Extension, hookNames, type Plugin, stages } from '../contract/plugin/plugin.ts';
 import { checksIssueOf } from './declared-checks.ts';
-import { isValibot } from './json-schema.ts';
+import { isAsynchronous, isValibot } from './json-schema.ts';
 import { misspeltField } from './misspelt-field.ts';
 
 const extensionFields = ['apiVersion', 'name', 'checks'] as const;
@@ -24,7 +25,7 @@ export function checkPlugin(plugin: unknown): string | null {
     return issue(
       version === undefined
         ? `has no apiVersion: add apiVersion: ${apiVersion}`
-        : `has apiVersion ${String(version)}; this gateway supports apiVersion ${apiVersion}`,
+        : `has apiVersion ${JSON.stringify(version)}; this gateway supports apiVersion ${apiVersion}`,
     );
   const checksIssue = checksIssueOf(plugin as Extension);
   if (checksIssue !== null) return issue(checksIssue);
@@ -34,6 +35,8 @@ export function checkPlugin(plugin: unknown): string | null {
     return issue(`stage: got ${JSON.stringify(stage)}, expected one of ${stages.join(', ')}${didYouMean(String(stage), stages)}`);
   if (config !== undefined && !isValibot(config))
     return issue('config: expected a valibot schema, or no such field if the plugin has no settings');
+  const configIssue = config === undefined ? null : schemaIssueOf(config);
+  if (configIssue !== null) return issue(`config: ${configIssue}`);
   if (misspelt !== null) return issue(hookOutside(plugin) ?? misspelt);
   if (typeof onConfig !== 'function') return issue('has no onConfig function');
   if (after !== undefined && !(Array.isArray(after) && after.every((each) => typeof each === 'string')))
@@ -42,6 +45,14 @@ export function checkPlugin(plugin: unknown): string | null {
     return issue('hookTimeoutMs: expected a whole number of milliseconds from 1 to 600000');
   const readsIssue = checkReads(reads);
   return readsIssue === null ? null : issue(readsIssue);
+}
+
+/** Returns the error in the schema of the settings. */
+function schemaIssueOf(config: NonNullable<Plugin['config']>): string | null {
+  if (isAsynchronous(config)) return 'expected a synchronous schema; move asynchronous tests into a hook';
+  return v.safeParse(config, undefined).success
+    ? null
+    : 'the schema rejects undefined, which it gets for each config that does not name the plugin: wrap it in v.optional';
 }
 
 /** Returns the error of a hook that is a field of the plugin. */

@@ -5,7 +5,7 @@ import type { Extension } from '../contract/plugin/plugin.ts';
 import { issueText } from '../contract/values/errors/input-issues.ts';
 import { messageOf } from '../contract/values/errors/message-of.ts';
 import { isObject } from '../contract/values/json/json.ts';
-import { isJsonSchema, isValibot, schemaOf } from './json-schema.ts';
+import { isAsynchronous, isJsonSchema, isValibot, schemaOf } from './json-schema.ts';
 import { misspeltField } from './misspelt-field.ts';
 
 /** Returns the first error in the checks of a plugin, to be read behind its name; null if there is none. */
@@ -42,6 +42,7 @@ function checkIssue(check: PluginCheck, seen: Set<string>): string | null {
   if (typeof check.check !== 'function') return of('has no check function');
   if (parameters !== undefined && !isJsonSchema(parameters) && !isValibot(parameters))
     return of('parameters: expected a valibot schema or a JSON Schema of type object');
+  if (isAsynchronous(parameters)) return of('parameters: expected a synchronous schema; move asynchronous tests into check');
   if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 600_000))
     return of('timeoutMs: expected a whole number of milliseconds from 1 to 600000');
   for (const flag of ['changes', 'readsNoText'] as const)

@@ -1,7 +1,7 @@
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { AddedCheck, AddedDecision, CheckContext, PluginCheck } from '../contract/plugin/guardrails/plugin-check.ts';
 import type { Extension, Services } from '../contract/plugin/plugin.ts';
-import { reasonOf } from '../contract/values/errors/errors.ts';
+import { failureOf } from '../contract/values/errors/stack-of.ts';
 import { isObject } from '../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { isJsonSchema, schemaOf } from './json-schema.ts';
@@ -37,9 +37,9 @@ function guardCheck(id: string, check: PluginCheck, timeoutMs: number, services:
 
 function run(check: PluginCheck, id: string, timeoutMs: number, text: string, context: CheckContext): Maybe<AddedDecision> {
   const failed = (thrown: unknown): Error => {
-    const reason = reasonOf(thrown);
-    context.services.log.error({ check: id, reason }, 'a check of a plugin failed');
-    return new Error(`check ${id}: ${reason}`, { cause: thrown });
+    const failure = failureOf(thrown);
+    context.services.log.error({ check: id, ...failure }, 'a check of a plugin failed');
+    return new Error(`check ${id}: ${failure.reason}`, { cause: thrown });
   };
   try {
     const decision = check.check(text, context);

@@ -4,6 +4,7 @@ import type { CoreHooks, CorePlugin, CoreServices } from '../contract/plugin/cor
 import type { Plan, Target } from '../contract/plugin/plan.ts';
 import { type HookName, type Hooks, hookNames, type Plugin, type Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
+import { failureOf } from '../contract/values/errors/stack-of.ts';
 import { isPromise } from '../contract/values/maybe.ts';
 import { checkHooks } from './check-plugin.ts';
 import { type HiddenNames, hiddenNames } from './hidden-names.ts';
@@ -132,11 +133,9 @@ function synchronous(read: Read) {
         if (isPromise(result)) {
           const fields = { plugin: of.plugin, hook: of.name };
           result.then(undefined, (thrown: unknown) =>
-            of.services.log.error(
-              { ...fields, reason: toGatewayError(thrown).detail },
-              'a synchronous hook returned a promise that was rejected',
-            ),
+            of.services.log.error({ ...fields, ...failureOf(thrown) }, 'a synchronous hook returned a promise that was rejected'),
           );
+          if (read !== ignored) throw new Error('returned a promise, but this hook is synchronous');
         }
         return checked(read, result, given, of);
       } catch (thrown) {
@@ -210,11 +209,15 @@ function requestTimedOut(ctx: RequestContext, of: GuardedHook): GatewayError {
   });
 }
 
-/** Returns a refusal of any copy of the package unchanged. Every other error becomes a failure of this plugin. */
+/** Hooks whose exceptions are only logged. */
+const loggedHooks: ReadonlySet<string> = new Set<HookName>(['onError', 'onEnd', 'onClose']);
+
+/** Returns a refusal of any copy of the package unchanged, except one that is only logged. Every other error becomes a failure of this plugin. */
 function named(plugin: string, hook: string, thrown: unknown): GatewayError {
   const error = toGatewayError(thrown);
-  if (error.code !== 'internal' || error.detail?.startsWith('plugin ')) return error;
-  return failure(plugin, hook, error.detail ?? error.message, error.cause);
+  if (error.detail?.startsWith('plugin ')) return error;
+  if (error.code !== 'internal' && !loggedHooks.has(hook)) return error;
+  return failure(plugin, hook, error.detail ?? error.message, error.cause ?? error);
 }
 
 function failure(plugin: string, hook: string, reason: string, cause?: unknown): GatewayError {

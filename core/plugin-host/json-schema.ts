@@ -15,6 +15,15 @@ export function isValibot(schema: unknown): boolean {
   return isObject(schema) && schema.kind === 'schema' && typeof schema['~run'] === 'function';
 }
 
+/** True for a schema that needs `await`, or has a part that does. Settings and parameters are validated synchronously: it would accept everything. */
+export function isAsynchronous(schema: unknown, seen: Set<unknown> = new Set()): boolean {
+  if (typeof schema !== 'object' || schema === null || seen.has(schema)) return false;
+  seen.add(schema);
+  const { async, kind, $async } = schema as { readonly async?: unknown; readonly kind?: unknown; readonly $async?: unknown };
+  if ((async === true && typeof kind === 'string') || (seen.size === 1 && $async === true)) return true;
+  return Object.values(schema).some((part) => isAsynchronous(part, seen));
+}
+
 /** Returns the schema of a check's parameters for valibot. Throws an Error if the JSON Schema is invalid. */
 export function schemaOf(parameters: PluginCheck['parameters']): v.GenericSchema {
   if (parameters === undefined) return v.strictObject({});
@@ -61,13 +70,11 @@ function keysOf({ instancePath, params }: ErrorObject, input: unknown): (string 
   return typeof last === 'string' ? [...keys, last] : keys;
 }
 
-let loaded: Ajv2020 | null = null;
-
-/** The library is loaded only if a plugin has a JSON Schema. */
+/**
+ * The library is loaded only if a plugin has a JSON Schema. Each schema gets an instance of its own, so that two plugins may use the same `$id`.
+ * It has no formats, and would write a line about each to stderr.
+ */
 function ajv(): Ajv2020 {
-  if (loaded === null) {
-    const { Ajv2020: Library } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
-    loaded = new Library({ useDefaults: true, strict: false, allErrors: true });
-  }
-  return loaded;
+  const { Ajv2020: Library } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+  return new Library({ useDefaults: true, strict: false, allErrors: true, validateFormats: false });
 }

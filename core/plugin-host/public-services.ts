@@ -1,6 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { PluginRequest, Services, Slot } from '../contract/plugin/plugin.ts';
+import { documentKinds } from '../contract/protocol/documents.ts';
 import { type ErrorCode, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject } from '../contract/values/json/json.ts';
 import { isPromise } from '../contract/values/maybe.ts';
@@ -17,11 +18,17 @@ export function publicServices(services: CoreServices): Services {
     newId: () => services.newId(),
     documents: {
       get(kind, id) {
+        if (!documentKinds.includes(kind))
+          throw new Error(`services.documents.get: unknown kind ${String(kind)}; expected one of ${documentKinds.join(', ')}`);
         const found = services.documents.get(kind, id);
         return isPromise(found) ? found.then((document) => document && readOnly(document)) : found && readOnly(found);
       },
     },
-    countTokens: (texts, timeoutMs, workspaceId) => services.countTokens(texts, timeoutMs, workspaceId),
+    async countTokens(texts, timeoutMs, workspaceId) {
+      if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string'))
+        throw new Error('services.countTokens: expected a list of texts');
+      return services.countTokens(texts, timeoutMs, workspaceId);
+    },
     fetch: (request) => fetchFor(request, services),
     slot: <T>() => slotOfView(services.slot<T>()),
   };

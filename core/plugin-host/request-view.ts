@@ -254,7 +254,8 @@ function visibleHead({ request }: RequestContext, hidden: HiddenNames): RequestH
       .filter((part) => !hidden.hasParameter(part))
       .join('&'),
     headers,
-    header: (name) => findHeader(headers, name),
+    // Authors write names as documentation of HTTP does: X-Tier.
+    header: (name) => findHeader(headers, name.toLowerCase()),
     remoteAddress,
     country,
   };

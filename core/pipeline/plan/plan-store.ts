@@ -15,6 +15,7 @@ import type { Plan } from '../../contract/plugin/plan.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors/errors.ts';
+import { failureOf } from '../../contract/values/errors/stack-of.ts';
 import { headerText } from '../../contract/values/http/http.ts';
 import { cachedDocument, cachedText } from './cached-config.ts';
 import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
@@ -235,7 +236,7 @@ export class PlanStore {
       try {
         hook();
       } catch (thrown) {
-        this.#compiler?.services.log.error({ reason: reasonOf(thrown) }, 'onClose of a plugin failed');
+        this.#compiler?.services.log.error(failureOf(thrown), 'onClose of a plugin failed');
       }
     }
   }

@@ -1,7 +1,7 @@
 import { type CheckContext, defineCheck, definePlugin, type Extension, type PluginCheck } from 'svc-gateway/plugin';
 import { chatReply, chatStream, createTestGateway, messagesReply, providerReply, type TestGateway } from 'svc-gateway/test-kit';
 import * as v from 'valibot';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { checkPlugin } from '../../../core/plugin-host/check-plugin.ts';
 import { checks as builtInChecks } from '../../../plugins/guardrails/checks/index.ts';
 
@@ -127,6 +127,16 @@ describe('checks of plugins that cannot decide', () => {
     expect(gateway.logs).toMatchObject([{ level: 'error', fields: { check: 'acme.topics' } }]);
   });
 
+  it('the log of an exception in a check has its stack', async () => {
+    const gateway = start({
+      check: function broken() {
+        throw new Error('no rules');
+      },
+    });
+    await gateway.send({ config: input() });
+    expect(gateway.logs).toMatchObject([{ fields: { reason: 'no rules', stack: expect.stringContaining('broken') } }]);
+  });
+
   it.each(faults)('a check that %s passes if its guardrail does not deny', async (_, check) => {
     expect((await start({ check }).send({ config: input({}, {}) })).status).toBe(200);
   });
@@ -201,6 +211,14 @@ describe('declarations of checks', () => {
     const [prefix = '', ...rest] = id.split('.');
     const taken = { ...good, id: rest.join('.') };
     expect(() => createTestGateway({ plugins: [plugin([taken], prefix)] })).toThrow(`the check ${id} is a built-in check`);
+  });
+
+  it('may have a JSON Schema with the $id of another one, and formats, which are not checked', () => {
+    const written = vi.spyOn(console, 'warn');
+    const parameters = { $id: 'words', type: 'object', properties: { url: { type: 'string', format: 'uri' } } } as const;
+    const checks = ['a', 'b'].map((id) => ({ ...good, id, parameters: { ...parameters }, example: { url: 'no url' } }));
+    expect([checkPlugin(plugin(checks)), written.mock.calls]).toEqual([null, []]);
+    written.mockRestore();
   });
 
   it('need no hooks', () => {

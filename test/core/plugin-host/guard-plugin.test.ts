@@ -238,6 +238,41 @@ describe('errors of plugins', () => {
     await until(() => JSON.stringify(harness.logs).includes('too late'));
   });
 
+  it.each(['onError', 'onEnd'])('an exception in %s is logged with the plugin and its stack', async (hook) => {
+    const broken = (): never => {
+      throw hook === 'onEnd' ? new GatewayError('forbidden', { message: 'broken' }) : new Error('broken');
+    };
+    const harness = createHarness({ plugins: [pluginOf({ [hook]: broken })] });
+    harness.script(failWith(new GatewayError('upstream_reset')));
+    await harness.send(chat);
+    expect(harness.logs).toMatchObject([
+      { fields: { reason: `plugin odd, ${hook}: broken`, stack: expect.stringContaining('guard-plugin.test.ts') } },
+    ]);
+  });
+
+  it.each(['onChunk', 'onOwnReply'])('an asynchronous %s is a 500 whose log states the reason', async (hook) => {
+    const { sink, harness } = await send({
+      [hook]: async () => undefined,
+      ...(hook === 'onChunk' ? {} : { onRequest: () => good }),
+    });
+    expect(sink.status).toBe(500);
+    expect(harness.logs).toMatchObject([
+      { fields: { reason: `plugin odd, ${hook}: returned a promise, but this hook is synchronous` } },
+    ]);
+  });
+
+  it('an unknown code of a GatewayError is named, with the one that was meant', async () => {
+    const { harness } = await send({
+      onRequest: async () => {
+        throw new GatewayError('forbiden' as 'forbidden');
+      },
+    });
+    expect(JSON.stringify(harness.logs)).toContain('GatewayError: unknown code forbiden; did you mean forbidden?');
+    expect(() => new GatewayError('constructor' as 'forbidden')).toThrow(
+      /unknown code constructor; expected one of invalid_api_key, /,
+    );
+  });
+
   it('a malformed result of onError is logged, and the client gets the original error', async () => {
     const harness = createHarness({ plugins: [pluginOf({ onError: () => ({ status: 99 }) })] });
     harness.script(failWith(new GatewayError('upstream_reset')));

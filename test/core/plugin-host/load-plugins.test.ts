@@ -60,6 +60,8 @@ describe('a plugin', () => {
   });
 });
 
+const valibot = `import * as v from '${import.meta.resolve('valibot')}';`;
+
 const refusing = `import { definePlugin, GatewayError } from 'svc-gateway/plugin';
 export default definePlugin({ apiVersion: 1, name: 'refusing', stage: 'limits', onConfig: () => ({
   onRequest() { throw new GatewayError('forbidden'); } }) });\n`;
@@ -150,6 +152,28 @@ it.each([
     './schemaless.mjs',
     "export default { apiVersion: 1, name: 'a', stage: 'limits', config: 5 }",
     '(a) config: expected a valibot',
+  ],
+  [
+    './required.mjs',
+    `${valibot} export default { apiVersion: 1, name: 'a', stage: 'limits', config: v.object({ url: v.string() }), onConfig: () => null }`,
+    '(a) config: the schema rejects undefined, which it gets for each config that does not name the plugin: wrap it in v.optional',
+  ],
+  [
+    './asynchronous.mjs',
+    `${valibot} export default { apiVersion: 1, name: 'a', stage: 'limits', onConfig: () => null,
+      config: v.optional(v.object({ url: v.pipeAsync(v.string(), v.checkAsync(async () => false)) })) }`,
+    '(a) config: expected a synchronous schema',
+  ],
+  [
+    './asynchronous-check.mjs',
+    `export default { apiVersion: 1, name: 'a', checks: [{ id: 'b', about: 'c', sides: ['input'], check: () => true,
+      parameters: { $async: true, type: 'object', required: ['url'] } }] }`,
+    'checks[0]: (b) parameters: expected a synchronous schema',
+  ],
+  [
+    './text-version.mjs',
+    "export default { apiVersion: '1', name: 'a' }",
+    '(a) has apiVersion "1"; this gateway supports apiVersion 1',
   ],
   ['./idle.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits' }", '(a) has no onConfig'],
   ['./near.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits', onConifg: () => null }", 'did you mean onConfig?'],

@@ -8,3 +8,11 @@ it('counts tokens in the turn of the workspace that a plugin names', async () =>
   await publicServices(own).countTokens(['a text'], 100, 'workspace-1');
   expect(asked).toEqual([['a text'], 100, 'workspace-1']);
 });
+
+it('names the mistake in an argument', async () => {
+  const services = publicServices({} as CoreServices);
+  await expect(services.countTokens('a text' as never, 100)).rejects.toThrow('services.countTokens: expected a list of texts');
+  expect(() => services.documents.get('workspaces' as 'workspace', 'w')).toThrow(
+    'services.documents.get: unknown kind workspaces; expected one of api-key, config, ',
+  );
+});

@@ -184,7 +184,7 @@ describe('plugins see a request without credentials', () => {
       plugins: [
         pluginOf(() => ({
           onRequest({ request, gatewayHeaders, identity, model }: PluginContext) {
-            seen.push(request.header('x-team'), request.header('authorization'), request.headers.includes('x-team'));
+            seen.push(request.header('X-Team'), request.header('authorization'), request.headers.includes('x-team'));
             seen.push(gatewayHeaders.get('trace-id'), gatewayHeaders.has('aws-access-key-id'), identity?.keyId === null, model);
           },
         })),

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../../config/did-you-mean.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
 
 /**
@@ -205,6 +206,8 @@ export class GatewayError extends Error {
   readonly reported: JsonObject | null;
 
   constructor(code: ErrorCode, extras: ErrorExtras = {}) {
+    // A plugin without a compiler may name any code.
+    if (!Object.hasOwn(errorTable, code)) throw new TypeError(unknownCode(code));
     const known = errorTable[code];
     super(extras.message ?? known.public, { cause: extras.cause });
     this.name = 'GatewayError';
@@ -280,6 +283,11 @@ function fromOtherCopy(thrown: unknown): GatewayError | null {
   } catch {
     return null;
   }
+}
+
+function unknownCode(code: unknown): string {
+  const codes = Object.keys(errorTable);
+  return `GatewayError: unknown code ${String(code)}${didYouMean(String(code), codes) || `; expected one of ${codes.join(', ')}`}`;
 }
 
 /** Returns the text of a thrown value. If the conversion to text throws, returns its type. */
