@@ -24,6 +24,7 @@ export const stages = [
   'strategy',
   'output-guardrails',
 ] as const;
+/** Position of a plugin in the chain. */
 export type Stage = (typeof stages)[number];
 
 /** A plugin without hooks, which only adds checks. */
@@ -36,6 +37,7 @@ export interface Extension {
   readonly checks?: readonly PluginCheck[];
 }
 
+/** A plugin with hooks. `Config`: the settings that its schema `config` returns. */
 export interface Plugin<Config = unknown> extends Extension {
   /** Position in the chain; inside a stage, list order decides. */
   readonly stage: Stage;
@@ -67,21 +69,29 @@ export interface Plugin<Config = unknown> extends Extension {
 
 /** The config that a plugin is compiled for. */
 export interface PlanScope {
+  /** All targets of the config, of all levels. */
   readonly targets: readonly PluginTarget[];
+  /** Slug of the saved config; null for an inline or empty config. */
   readonly slug: string | null;
   /** Names this version of a saved config, for state that outlives a plan; null for an inline or empty config. */
   readonly stateKey: string | null;
 }
 
+/** A whole reply for the client. */
 export interface Reply {
+  /** 200 to 599. */
   readonly status: number;
+  /** Flat list of names and values. Headers of the connection, such as `content-length`, are set by the gateway. */
   readonly headers: HeaderList;
+  /** Text is sent as UTF-8. */
   readonly body: Uint8Array | string;
   /** True: the record holds the request as rejected, whatever the status is. */
   readonly isDenial?: boolean;
 }
 
+/** Status and headers of a reply whose body follows. */
 export interface ReplyHead {
+  /** 200 to 599; may be changed. */
   status: number;
   /** Flat, lower-case; may be changed in place. */
   readonly headers: HeaderList;
@@ -89,6 +99,7 @@ export interface ReplyHead {
 
 /** The accepted response (status 2xx) of one attempt, in the client's format; no byte has been sent to the client. */
 export interface AttemptResponse {
+  /** 200 to 299. */
   readonly status: number;
   /** Flat, lower-case. */
   readonly headers: Readonly<HeaderList>;
@@ -111,7 +122,9 @@ export type Verdict =
 
 /** Ends an attempt before the provider is called, like the verdict `deny` of a response. The attempt is not retried. */
 export interface Denial {
+  /** Distinguishes a denial from a reply. */
   readonly action: 'deny';
+  /** Sent if no other target is left. Its status decides whether a fallback follows. */
   readonly reply: Reply;
 }
 
@@ -127,6 +140,7 @@ export const hookNames = [
   'onEnd',
   'onClose',
 ] as const satisfies readonly (keyof Hooks)[];
+/** Name of a hook. */
 export type HookName = keyof Hooks;
 
 /**
@@ -165,12 +179,15 @@ export interface Hooks<Context = PluginContext, Leaf = PluginTarget> {
 
 /** Services of the gateway for plugins. Time and randomness come from here, so that tests can set them. */
 export interface Services {
+  /** Writes structured lines to the log of the gateway: `log.info({ field: 1 }, 'message')`. */
   readonly log: Log;
+  /** `now()`: milliseconds since the epoch. `elapsed()`: monotonic milliseconds for durations; the same value within one turn of the event loop. */
   readonly clock: Clock;
   /** 0 ≤ x < 1. */
   random(): number;
   /** Random UUID. */
   newId(): string;
+  /** Reads what gateways load from the control plane, such as the workspace of the caller: `documents.get('workspace', ctx.identity.workspaceId)`. */
   readonly documents: DocumentReader;
   /**
    * Tokens of these texts, counted off the main thread, in the turn of the workspace if one is given. Rejects when it is overloaded or takes
@@ -186,7 +203,9 @@ export interface Services {
   slot<T>(): Slot<T>;
 }
 
+/** A call of `Services.fetch`. */
 export interface PluginRequest {
+  /** `https://` or `http://`. */
   readonly url: string;
   /** Absent: POST with a body, GET without. */
   readonly method?: 'GET' | 'POST' | 'PUT';
@@ -200,12 +219,18 @@ export interface PluginRequest {
 
 /** A value per request. */
 export interface Slot<T, Context = PluginContext> {
+  /** Returns the value of this request; undefined if none was set. */
   get(ctx: Context): T | undefined;
+  /** Stores a value until the request ends. */
   set(ctx: Context, value: T | undefined): void;
 }
 
 /** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */
 export interface DocumentReader {
+  /**
+   * The id of a `workspace` or `organisation` is its own, that of a `provider`, `config`, `mcp-server` or `agent-server` is
+   * `<workspace id>/<slug>`, that of a `user` is `<organisation id>/<e-mail in lower case>`. Throws an Error for an unknown kind.
+   */
   get<Kind extends DocumentKind>(kind: Kind, id: string): Maybe<DocumentOf[Kind] | null>;
 }
 

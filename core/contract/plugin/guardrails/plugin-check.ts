@@ -26,14 +26,18 @@ export interface PluginCheck<Parameters = unknown> {
   readonly readsNoText?: true;
   /** Milliseconds that one call may take; absent: PLUGIN_HOOK_TIMEOUT. */
   readonly timeoutMs?: number;
+  /** Decides about a text. Parameters were validated; everything about the request is in `context`. */
   check(text: string, context: CheckContext<Parameters>): Maybe<CheckDecision>;
 }
 
 /** A JSON Schema as an object. */
 export type JsonSchema = { readonly type: 'object' } & JsonObject;
 
+/** The request that a check decides about. */
 export interface CheckContext<Parameters = unknown> {
+  /** Parameters of the config or saved guardrail, with the defaults of the schema. */
   readonly parameters: Parameters;
+  /** The side that the text comes from. */
   readonly side: GuardrailSide;
   /** The texts that the scope of the guardrail selects, in their order. */
   readonly texts: readonly string[];
@@ -41,7 +45,9 @@ export interface CheckContext<Parameters = unknown> {
   readonly model: string | null;
   /** Function of the route: `chatComplete`, `messages`, `createModelResponse`, `proxy`, … */
   readonly requestType: string;
+  /** Metadata of the request, for reading. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** Services of the gateway, as plugins with hooks get them. */
   readonly services: Services;
 }
 
@@ -55,6 +61,7 @@ export type CheckDecision = boolean | { readonly verdict: boolean; readonly data
 export interface AddedCheck extends Pick<PluginCheck, 'about' | 'sides' | 'changes' | 'readsNoText'> {
   /** With the name of the plugin: `acme.topics`. */
   readonly id: string;
+  /** Schema of valibot, also for a JSON Schema. */
   readonly parameters: GenericSchema;
   /** Null: valibot describes the parameters. */
   readonly jsonSchema: JsonSchema | null;
@@ -62,8 +69,11 @@ export interface AddedCheck extends Pick<PluginCheck, 'about' | 'sides' | 'chang
   run(text: string, context: Omit<CheckContext, 'services'>): Maybe<AddedDecision>;
 }
 
+/** A decision whose form was checked. */
 export interface AddedDecision {
+  /** True passes. */
   readonly verdict: boolean;
+  /** Null: none. */
   readonly data: JsonObject | null;
   /** Null: the text stays. */
   readonly text: string | null;
