@@ -1,5 +1,6 @@
 import type { ModelSources } from '../contract/provider/model-sources.ts';
 import { type Operation, operationNames, type ProviderAdapter } from '../contract/provider/provider.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import type { Usage } from '../contract/values/models/usage.ts';
 import { checkedUsage } from './checked-usage.ts';
@@ -49,7 +50,7 @@ function guardOperation(given: Operation, issue: Issue): Operation {
   return {
     ...operation,
     usage: (reply, call) => checkedUsage(operation.usage(reply, call)),
-    streamReader: () => guardReader(operation),
+    streamReader: () => guardReader(operation, issue),
     ...guardOptional(operation, issue),
   };
 }
@@ -74,11 +75,22 @@ function guardChosen(chosen: Operation, issue: Issue): Operation {
   return chosen ? guardOperation(chosen, (text) => issue(`ofCall.${text}`)) : chosen;
 }
 
-function guardReader(operation: Operation): ReturnType<Operation['streamReader']> {
+function guardReader(operation: Operation, issue: Issue): ReturnType<Operation['streamReader']> {
   const reader = operation.streamReader();
   const usage: () => Usage | null = reader.usage.bind(reader);
   reader.usage = () => checkedUsage(usage());
+  const error: (() => unknown) | undefined = reader.error?.bind(reader);
+  if (error) reader.error = () => reportedError(error(), issue);
   return reader;
+}
+
+/** The provider has reported an error, so that another value than a GatewayError still ends the stream with one. */
+function reportedError(reported: unknown, issue: Issue): GatewayError | null {
+  if (reported === null || reported === undefined) return null;
+  const error = toGatewayError(reported, 'upstream_invalid');
+  if (error.code !== 'upstream_invalid' || error === reported) return error;
+  const { message } = issue(`streamReader.error: got ${typeof reported}, expected a GatewayError or null`);
+  return new GatewayError('upstream_invalid', { detail: message, cause: reported });
 }
 
 /** Throws an Error for a promise, which would be sent as `{}`, and for a forgotten return value, which would leave the body as it is. */

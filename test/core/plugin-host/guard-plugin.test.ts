@@ -250,6 +250,17 @@ describe('errors of plugins', () => {
     ]);
   });
 
+  it('an exception in onClose is logged with the plugin and its stack', async () => {
+    const broken = (): never => {
+      throw new Error('broken');
+    };
+    const { harness } = await send({ onClose: broken });
+    harness.plans.close();
+    expect(harness.logs).toMatchObject([
+      { fields: { reason: 'plugin odd, onClose: broken', stack: expect.stringContaining('guard-plugin.test.ts') } },
+    ]);
+  });
+
   it.each(['onChunk', 'onOwnReply'])('an asynchronous %s is a 500 whose log states the reason', async (hook) => {
     const { sink, harness } = await send({
       [hook]: async () => undefined,

@@ -11,6 +11,7 @@ import type {
 } from 'svc-gateway/provider-adapter';
 import { describe, expect, it } from 'vitest';
 import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
+import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
 import { guardAdapter } from '../../../core/provider-host/guard-adapter.ts';
 import { callOf } from '../providers/contract-suite.ts';
@@ -51,6 +52,24 @@ const typed: Pick<TypedAdapter, 'customTools' | 'models'> & { readonly helpers?:
 const decoding: StreamDecoding = { contentType: 'application/x-ndjson', create: () => ({ push: () => [], end: () => [] }) };
 
 describe('the adapter of a third-party provider', () => {
+  it.each([
+    ['a GatewayError', new GatewayError('upstream_status', { status: 429 }), { code: 'upstream_status', status: 429 }],
+    [
+      'another object',
+      { message: 'slow down' },
+      {
+        code: 'upstream_invalid',
+        detail:
+          'PROVIDERS: the adapter of acme-ai: operations.chatComplete.streamReader.error: got object, expected a GatewayError or null',
+      },
+    ],
+    ['no error', undefined, null],
+  ])('ends a stream with an error if its reader reports %s', (_, reported, expected) => {
+    const streamReader = () => ({ ...readerOf(null), error: () => reported });
+    const error = guardAdapter(adapterOf({ streamReader })).operations.chatComplete?.streamReader().error?.();
+    expect(error instanceof GatewayError ? { ...error } : error).toEqual(expected && expect.objectContaining(expected));
+  });
+
   it.each([
     ['without a function', adapterOf({}, { headers: undefined }), 'the adapter of acme-ai: headers: expected a function'],
     ['without operations', adapterOf({}, { operations: undefined }), 'operations: expected an object'],
