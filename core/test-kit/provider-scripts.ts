@@ -22,8 +22,10 @@ export function replyWith(
   };
 }
 
-/** Fails the call before any byte of a response, as the transport does. */
+/** Fails the call before any byte of a response, as the transport does. Throws TypeError for a value that is no error. */
 export function failWith(error: GatewayError): Script {
+  if (!((error as unknown) instanceof Error))
+    throw new TypeError("providerFailure: expected a GatewayError, such as new GatewayError('upstream_connect')");
   return (_call, handler) => handler.onError(error);
 }
 

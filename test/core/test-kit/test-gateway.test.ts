@@ -127,6 +127,10 @@ describe('test kit', () => {
     await expect(start().send({ headers })).rejects.toThrow('send: headers: expected an object of names and values');
   });
 
+  it('refuses a failure of the provider that is no error', () => {
+    expect(() => providerFailure('upstream_connect' as never)).toThrow('providerFailure: expected a GatewayError');
+  });
+
   it('sets time, chance and the caller', async () => {
     const plugin = pluginOf((_config, _scope, { clock, random }) => ({
       onRequest(ctx) {
