@@ -16,6 +16,11 @@ function write(path: string, text: string): void {
 }
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
+it.each(['plugin', 'provider'])('a %s package can be installed beside later patch releases of the gateway', (kind) => {
+  const template = join(import.meta.dirname, `../../../config/generators/${kind}-package/{{kebab}}/package.json.template`);
+  expect(JSON.parse(readFileSync(template, 'utf8')).peerDependencies).toEqual({ 'svc-gateway': '^{{version}}' });
+});
+
 describe('generator kit: names', () => {
   it('spells a kebab-case name for code, settings and prose', () => {
     expect(namesOf('acme-ai2')).toEqual({
