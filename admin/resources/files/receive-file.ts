@@ -108,7 +108,9 @@ async function readForm(
     isFull = true;
   });
   parser.on('field', (name, value) => fields.set(name, value));
-  parser.on('file', (name, stream: Readable, filename, _encoding, contentType) => {
+  // Clients that send bytes, such as OpenAI's SDK for Java, state no file name. The parser's types promise one.
+  parser.on('file', (name, stream: Readable, statedName: string | undefined, _encoding, contentType) => {
+    const filename = statedName || 'file';
     if (name !== 'file' || named !== null) {
       stream.resume();
       return;
@@ -119,7 +121,7 @@ async function readForm(
       fail(badField('file', 'control characters are not allowed in the name and the type of the file'));
       return;
     }
-    named = { filename: filename.slice(0, 255) || 'file', contentType: contentType.slice(0, 255) };
+    named = { filename: filename.slice(0, 255), contentType: contentType.slice(0, 255) };
     storing = store(stream).catch(fail);
   });
 

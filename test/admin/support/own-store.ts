@@ -7,11 +7,11 @@ import type { Plane } from './plane.ts';
 export interface OwnStore {
   // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
-  /** Sends the form as it is. */
+  /** Sends the form as it is. Its bytes are a text if they have no name (null). */
   upload(
     bytes: Uint8Array | string,
     fields?: Readonly<Record<string, string>>,
-    name?: string,
+    name?: string | null,
     // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies
   ): Promise<{ status: number; body: any }>;
   content(id: string): Promise<string>;
@@ -40,12 +40,18 @@ export function ownStoreOf(plane: Plane, keyId: string = randomUUID()): OwnStore
     async upload(bytes, fields = {}, name = 'in.jsonl') {
       const form = new FormData();
       for (const [field, value] of Object.entries({ purpose: 'batch', ...fields })) form.set(field, value);
-      form.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), name);
-      const reply = await send('POST', '/files', { body: form });
+      form.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), name ?? 'unnamed');
+      const reply = await send('POST', '/files', name === null ? await withoutNames(form) : { body: form });
       return { status: reply.status, body: await reply.json() };
     },
     content: async (id) => (await send('GET', `/files/${id}/content`)).text(),
     rows: () => em().find(storedFiles, { organisationId, workspaceId }),
     chunkCount: () => em().count(storedFileChunks, { organisationId }),
   };
+}
+
+async function withoutNames(form: FormData): Promise<RequestInit> {
+  const encoded = new Response(form);
+  const headers = { 'content-type': encoded.headers.get('content-type') ?? '' };
+  return { headers, body: (await encoded.text()).replaceAll('; filename="unnamed"', '') };
 }

@@ -36,6 +36,13 @@ describe.each(ruleDatabases)('the storage limit of files, on %s', (database) => 
     expect(await store.chunkCount()).toBe(0);
   });
 
+  it('stores bytes without a file name under the name "file"', async () => {
+    const { store } = await start({});
+    const stored = await store.upload('{}', {}, null);
+    expect([stored.status, stored.body.filename]).toEqual([200, 'file']);
+    expect(await store.content(stored.body.id)).toBe('{}');
+  });
+
   it('rejects a file without a purpose, and names the header for a provider', async () => {
     const { store } = await start({});
     const refused = await store.upload('x', { purpose: '' });
