@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { JsonObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 import { badParam } from '../bad-param.ts';
 
@@ -27,6 +27,24 @@ export function embeddingList(vectors: readonly unknown[], usage: Usage | null, 
     model: call.model,
     usage: { prompt_tokens: usage?.inputTokens ?? 0, total_tokens: usage?.inputTokens ?? 0 },
   };
+}
+
+/**
+ * Returns a reply with base64 in place of lists of numbers if the client requested base64. OpenAI's SDK for Node requests it by default, and its
+ * version 6 decodes a list of numbers as a shorter vector of wrong ones. Servers without `encoding_format` ignore it. Returns the same object if
+ * nothing changes.
+ */
+export function inRequestedEncoding(reply: JsonObject, call: OperationCall): JsonObject {
+  const { data } = reply;
+  if (call.params.encoding_format !== 'base64' || !Array.isArray(data) || !data.some(hasNumbers)) return reply;
+  return {
+    ...reply,
+    data: data.map((item) => (hasNumbers(item) ? { ...item, embedding: floatsAsText(item.embedding) } : item)),
+  };
+}
+
+function hasNumbers(item: unknown): item is JsonObject {
+  return isObject(item) && Array.isArray(item.embedding) && typeof item.embedding[0] === 'number';
 }
 
 function floatsAsText(vector: unknown): unknown {

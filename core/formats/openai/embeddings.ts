@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { withoutRefused, withRenames } from './chat-request.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';
+import { inRequestedEncoding } from './embedding-list.ts';
 import { refuseError } from './provider-error.ts';
 
 /** Differences between a provider's embeddings and OpenAI's. An absent field means no difference. */
@@ -23,7 +24,7 @@ export interface EmbedQuirks {
 
 /**
  * Embeddings of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/embeddings). Bytes pass unchanged
- * in both directions.
+ * in both directions, except vectors in another encoding than the client requested.
  */
 export function embeddings(id: string, path: (call: OperationCall) => string, quirks: EmbedQuirks = {}): Operation {
   return {
@@ -32,7 +33,10 @@ export function embeddings(id: string, path: (call: OperationCall) => string, qu
       const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
       return quirks.request ? quirks.request(body, call) : body;
     },
-    fromProvider: (reply, call) => refuseError(id, quirks.reply ? quirks.reply(reply, call) : reply, 'data'),
+    fromProvider: (reply, call) => {
+      const shaped = quirks.reply ? quirks.reply(reply, call) : reply;
+      return inRequestedEncoding(refuseError(id, shaped, 'data'), call);
+    },
     usage: (reply) => (isObject(reply.usage) ? chatUsage(reply.usage) : null),
     // Embeddings are never streamed, but the contract requires a reader.
     streamReader: () => chatStreamReader(id),

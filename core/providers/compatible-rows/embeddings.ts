@@ -48,7 +48,7 @@ function nomicRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { input, encoding_format: format, ...rest } = params;
   const texts = Array.isArray(input) ? input : [input];
   if (!texts.every((text) => typeof text === 'string')) throw badParam('input', 'text or a list of texts is expected by nomic');
-  if (format !== undefined && format !== 'float') call.dropped.push('encoding_format');
+  if (format !== undefined && format !== 'float' && format !== 'base64') call.dropped.push('encoding_format');
   return { ...rest, texts };
 }
 
