@@ -23,7 +23,11 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
   const parser = openParser(contentType, parts);
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const names: (readonly string[])[] = [];
-  partsIn(body, contentType, (header) => names.push(fileNamesIn(header)));
+  const starts: number[] = [];
+  partsIn(body, contentType, (header) => {
+    names.push(fileNamesIn(header));
+    starts.push(header.byteOffset - body.byteOffset + header.length + headerEndBytes);
+  });
   let failed = false;
   await new Promise<void>((resolve, reject) => {
     const fail = (why: string): void => {
@@ -40,8 +44,18 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
   if (parts.length === 0 && bytes.length > 0) throw unreadable('no parts');
   // The parser skips parts that it cannot read.
   if (parts.length !== names.length) throw unreadable('the header of a part cannot be read');
-  return parts.map((part, index) => withNames(part, names[index] as readonly string[]));
+  const delimiter = `\r\n--${boundaryOf(contentType)}`;
+  return parts.map((part, index) => {
+    if (part.filename === null && partText(part).includes('\ufffd')) {
+      const start = starts[index] as number;
+      return { ...part, body: body.subarray(start, body.indexOf(delimiter, start)) };
+    }
+    return withNames(part, names[index] as readonly string[]);
+  });
 }
+
+/** Length of the empty line that ends the header of a part. */
+const headerEndBytes = 4;
 
 function withNames(part: FormPart, names: readonly string[]): FormPart {
   const otherNames = part.filename === null ? [] : names.filter((name) => name !== part.filename);
@@ -144,7 +158,11 @@ function openParser(contentType: string, parts: FormPart[]): Parser {
     throw unreadable((thrown as Error).message);
   }
   parser.on('field', (name, value, _nameCut, valueCut, _encoding, type) => {
-    if (valueCut) parser.emit('error', new Error(`the field ${name.slice(0, 100)} is longer than ${fieldBytesMax} bytes`));
+    if (valueCut)
+      parser.emit(
+        'error',
+        new Error(`the field ${name.slice(0, 100)} is longer than ${fieldBytesMax} bytes and has no file name`),
+      );
     parts.push({ name, filename: null, contentType: type === 'text/plain' ? null : type, body: Buffer.from(value) });
   });
   parser.on('file', (name, stream: Readable, filename, _encoding, type) => {

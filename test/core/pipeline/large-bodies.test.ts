@@ -126,7 +126,23 @@ describe('a hostile form', () => {
 
   it('with a text field of over 1 MiB is rejected, not cut', async () => {
     const body = Buffer.from(`${part('content-disposition: form-data; name="a"', 'a'.repeat(1024 * 1024 + 1))}--b--\r\n`);
-    await expect(parseForm(body, type)).rejects.toThrow('the field a is longer than 1048576 bytes');
+    await expect(parseForm(body, type)).rejects.toThrow('the field a is longer than 1048576 bytes and has no file name');
+  });
+
+  it('with a field that is not UTF-8 keeps its bytes', async () => {
+    const audio = Buffer.from(Array.from({ length: 256 }, (_, value) => value));
+    const head = Buffer.from(
+      '--b\r\ncontent-disposition: form-data; name="file"\r\ncontent-type: application/octet-stream\r\n\r\n',
+    );
+    const rest = Buffer.from('\r\n--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n\ufffdé\r\n--b--\r\n');
+    const parts = await parseForm(Buffer.concat([head, audio, rest]), type);
+    expect(parts.map(({ name, filename }) => [name, filename])).toEqual([
+      ['file', null],
+      ['prompt', null],
+    ]);
+    expect(Buffer.from(parts[0]?.body ?? []).equals(audio)).toBe(true);
+    expect(Buffer.from(parts[1]?.body ?? []).toString()).toBe('\ufffdé');
+    expect(Buffer.from(encodeForm(parts).body).includes(audio)).toBe(true);
   });
 
   it('with line ends and quotes in its names is one part when it is sent on', async () => {
