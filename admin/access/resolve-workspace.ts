@@ -16,14 +16,16 @@ export async function resolveWorkspace(
   em: EntityManager,
   actor: Actor,
   route: AdminRoute,
-  named: string | null,
+  names: readonly string[],
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
+  const [named = null, ...others] = names;
   const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
   // The route needs no workspace. A named workspace that the caller may not use is still reported as not found.
   if (isOfOrganisation && named !== null && actor.workspaceId === null) await findShown(em, actor, named);
   if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
   if (params.workspaceId !== undefined && named !== null) await requireSame(em, actor, params.workspaceId, named);
+  if (named !== null && others.length > 0) await requireOne(em, actor, named, others);
   if (isSignedIn(route, actor)) return null;
   if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
   if (actor.workspaceId !== null) {
@@ -53,6 +55,13 @@ async function requireSame(em: EntityManager, actor: Actor, inPath: string, name
   if (found.id !== named.toLowerCase() && found.slug !== named) {
     throw invalid('workspace_id: must equal the workspace in the path. Remove it');
   }
+}
+
+/** Throws AB01 unless the other names are the id or the slug of the named workspace. */
+async function requireOne(em: EntityManager, actor: Actor, named: string, others: readonly string[]): Promise<void> {
+  const { id, slug } = await findShown(em, actor, named, true);
+  if (others.every((other) => other.toLowerCase() === id || other === slug)) return;
+  throw invalid('workspace_id: the request contains different values. Send one of them');
 }
 
 /**

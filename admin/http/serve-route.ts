@@ -72,6 +72,11 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
   };
 }
 
+/** A request whose workspace is known. */
+interface ResolvedCall extends Omit<ReadCall, 'workspaceNames'> {
+  readonly workspaceId: string | null;
+}
+
 /** An authorised actor and the context their change runs in. */
 interface Admitted {
   readonly actor: Actor;
@@ -123,15 +128,16 @@ class RouteCall {
     trail.body = route.readBody ? null : (sent ?? null);
     const read = readCall(route, request, sent, caller.organisationId);
     trail.isChecked = true;
-    const named = read.workspaceId ?? this.#selectedBy(caller);
-    const workspaceId = await callers.resolveWorkspace(em, caller, route, named, namesOf(route, read));
+    const names = read.workspaceNames.length > 0 ? read.workspaceNames : this.#selectedBy(caller);
+    const workspaceId = await callers.resolveWorkspace(em, caller, route, names, namesOf(route, read));
     trail.workspaceId = workspaceId;
     // A user's scopes depend on the workspace, which is known only now.
     const actor = await callers.inWorkspace(em, caller, workspaceId);
     requireScope(route, actor, callers.scopesByType);
 
-    const repeat = this.#repeatOf({ ...read, workspaceId }, actor, sent);
-    const call = this.#callOf({ ...read, workspaceId }, { actor, em, repeat, signal });
+    const { workspaceNames: _, ...parts } = read;
+    const repeat = this.#repeatOf({ ...parts, workspaceId }, actor, sent);
+    const call = this.#callOf({ ...parts, workspaceId }, { actor, em, repeat, signal });
     const current = { id: trail.id, wrote: () => trail.wrote, headers: this.headers, log };
     return replyOnce(repeat, current, async () => {
       const reply = await route.handle(call as AdminCall<never, never>);
@@ -155,14 +161,16 @@ class RouteCall {
     const of = named === null ? route : { ...route, tenant: 'workspace' as const };
     const em = database.emOf(caller.organisationId);
     const names = namesOf(route, { params, body: this.#sent });
-    const found = await callers.resolveWorkspace(em, caller, of, named ?? this.#selectedBy(caller), names);
+    const selected = named === null ? this.#selectedBy(caller) : [named];
+    const found = await callers.resolveWorkspace(em, caller, of, selected, names);
     const id = Object.values(names).find(isUuid);
     return found ?? (id === undefined ? null : workspaceOfRow(em, caller.organisationId, id));
   }
 
   /** The workspace that a user has selected, which applies if the request names none. Keys have no selection. */
-  #selectedBy({ session }: Actor): string | null {
-    return (session ? this.#c.req.header(`${this.#services.settings.headerPrefix}workspace`) : undefined) ?? null;
+  #selectedBy({ session }: Actor): string[] {
+    const selected = session ? this.#c.req.header(`${this.#services.settings.headerPrefix}workspace`) : undefined;
+    return selected === undefined ? [] : [selected];
   }
 
   /** Identifies the actor with a search across organisations. Later queries see only the actor's organisation. */
@@ -195,7 +203,7 @@ class RouteCall {
   }
 
   /** Null without an `idempotency-key`. */
-  #repeatOf({ params, query, workspaceId }: ReadCall, actor: Actor, sent: unknown): Repeat | null {
+  #repeatOf({ params, query, workspaceId }: ResolvedCall, actor: Actor, sent: unknown): Repeat | null {
     const route = this.#route;
     const key = route.method === 'POST' ? this.#c.req.header('idempotency-key') : undefined;
     if (key === undefined) return null;
@@ -204,7 +212,7 @@ class RouteCall {
     return repeatOf(of, this.#services, () => database.emOf(actor.organisationId));
   }
 
-  #callOf(read: ReadCall, admitted: Admitted): AdminCall<unknown, unknown> {
+  #callOf(read: ResolvedCall, admitted: Admitted): AdminCall<unknown, unknown> {
     const { actor, em, repeat } = admitted;
     const request = this.#c.req;
     return {

@@ -30,12 +30,15 @@ export interface Callers {
     credentials: Credentials,
     services: Pick<AdminServices, 'settings' | 'apiKeyPepper' | 'clock' | 'log'>,
   ): Promise<Authentication>;
-  /** Returns the id of the workspace a request works on; null for the whole organisation. Throws AB01, AB03 or AB08. */
+  /**
+   * Returns the id of the workspace a request works on; null for the whole organisation. `names` are the different names in query and body.
+   * Throws AB01, AB03 or AB08.
+   */
   resolveWorkspace(
     em: EntityManager,
     actor: Actor,
     route: AdminRoute,
-    named: string | null,
+    names: readonly string[],
     params: Readonly<Record<string, string>>,
   ): Promise<string | null>;
   /** Limits the scopes of a user to their role in this workspace. */

@@ -11,12 +11,12 @@ export interface ReadCall {
   readonly params: Record<string, string>;
   readonly query: unknown;
   readonly body: unknown;
-  /** The workspace that query or body names. Null: neither does. */
-  readonly workspaceId: string | null;
+  /** Different names of workspaces in query and body. The id and the slug of one workspace are two. */
+  readonly workspaceNames: readonly string[];
 }
 
 interface Naming {
-  readonly workspace_id?: string;
+  readonly workspace_id?: string | null;
   readonly organisation_id?: string;
 }
 
@@ -29,9 +29,10 @@ export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown,
   const query = validate(route.query, sentQuery, 'query') as Naming;
   const sentBody = withoutPathRepeats(sent ?? {}, path, declaredNames(route.body ?? {}));
   const body = route.body ? (validate(route.body, sentBody, 'body') as Naming | readonly Naming[]) : undefined;
-  const organisation = pick('organisation_id', query, body);
-  if (organisation !== null && organisation.toLowerCase() !== organisationId) throw notFound('Organisation');
-  return { params, query, body, workspaceId: pick('workspace_id', query, body) };
+  const [organisation, ...others] = namesIn('organisation_id', query, body);
+  if (others.length > 0) throw invalid('organisation_id: query and body contain different values. Send one of them');
+  if (organisation !== undefined && organisation.toLowerCase() !== organisationId) throw notFound('Organisation');
+  return { params, query, body, workspaceNames: namesIn('workspace_id', query, body) };
 }
 
 /** The workspace that query or body name, read without checking anything else. Null: neither names one. */
@@ -51,18 +52,10 @@ export function namesOf(
   return workspacesWith && params.slug === undefined && first !== undefined ? { ...params, slug: first } : params;
 }
 
-/** Returns the tenant that query and body name; null if neither does. A body may be a list whose entries name it. */
-function pick(name: keyof Naming, query: Naming, body: Naming | readonly Naming[] | undefined): string | null {
+/** Returns the different names of a tenant in query and body. A body may be a list whose entries name it. */
+function namesIn(name: keyof Naming, query: Naming, body: Naming | readonly Naming[] | undefined): string[] {
   const parts = [query, ...(Array.isArray(body) ? body : [body])] as (Naming | undefined)[];
-  const named = new Set(parts.flatMap((part) => part?.[name] ?? []));
-  if (named.size > 1) {
-    const [where, what] = Array.isArray(body)
-      ? ['the request contains', 'one request for each']
-      : ['query and body contain', 'one of them'];
-    throw invalid(`${name}: ${where} different values. Send ${what}`);
-  }
-  const [value] = named;
-  return value ?? null;
+  return [...new Set(parts.flatMap((part) => part?.[name] ?? []))];
 }
 
 /** Throws AB12 unless `if-match` is absent or names the revision. */

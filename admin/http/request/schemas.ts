@@ -169,6 +169,9 @@ export const queryFlag = v.optional(
 /** Tenant fields that every request may send. */
 export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_id: v.optional(id) };
 
+/** The same in updates of items that may belong to the organisation: these are read with `workspace_id: null`, which can be sent back. */
+export const ownerEntries = { ...tenantEntries, workspace_id: v.nullish(idOrSlug) };
+
 export const tenantQuery = v.strictObject(tenantEntries);
 
 /** The query of a deletion that is rejected while the row is in use: `force=true` deletes it anyway. */

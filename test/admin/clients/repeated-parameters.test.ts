@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Plane, startPlane } from '../support/plane.ts';
+import type { Plane } from '../support/plane.ts';
+import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { ruleDatabase } from '../support/test-database.ts';
 
 /** Generated clients send path parameters a second time, in the body or the query, in snake case or camel case. */
@@ -7,7 +8,7 @@ let plane: Plane;
 let userId: string;
 
 beforeAll(async () => {
-  plane = await startPlane(ruleDatabase);
+  plane = await startPlaneWithGateway(ruleDatabase);
   const email = 'ada@example.com';
   const body = { email, first_name: 'Ada', last_name: 'L', role: 'member', workspaces: [{ id: plane.workspaceId }] };
   userId = (await plane.ask('POST', '/admin/users', { body })).body.id;
@@ -85,6 +86,75 @@ describe('path parameters in the query', () => {
   it('may name the workspace by slug in one place and by id in the other', async () => {
     const { slug } = (await plane.ask('GET', `/admin/workspaces/${plane.workspaceId}`)).body;
     expect(await users(`workspace_id=${slug}`)).toMatchObject({ status: 200, body: { total: 1 } });
+  });
+});
+
+describe('the workspace in query and body', () => {
+  const change = (query: string, workspace_id: string, key?: string) =>
+    plane.ask('PUT', `/providers/mock?workspace_id=${query}`, { body: { workspace_id, note: 'x' }, ...(key ? { key } : {}) });
+
+  it('is the same if one names its slug and the other its id', async () => {
+    expect(await change('ws-default', plane.workspaceId)).toMatchObject({ status: 200 });
+    expect(await change(plane.workspaceId.toUpperCase(), 'ws-default')).toMatchObject({ status: 200 });
+    expect(await change('ws-default', plane.workspaceId, plane.workspaceKey)).toMatchObject({ status: 200 });
+  });
+
+  it('is rejected if they name two workspaces', async () => {
+    await plane.ask('POST', '/admin/workspaces', { body: { name: 'two', slug: 'ws-two' } });
+    const message = 'workspace_id: the request contains different values. Send one of them';
+    for (const key of [plane.adminKey, plane.workspaceKey]) {
+      expect(await change(plane.workspaceId, 'ws-two', key)).toMatchObject({ status: 400, body: { data: { message } } });
+    }
+    expect(await change('ws-two', 'ws-default', plane.workspaceKey)).toMatchObject({ status: 403 });
+    expect(await change('ws-none', 'ws-default')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('fields that cannot change', () => {
+  const checks = [{ id: 'default.contains', parameters: { words: ['x'], operator: 'none' } }];
+  const server = { url: 'https://mcp.example.com/mcp', auth_type: 'none', transport: 'http' };
+  const { transport: _, ...agent } = server;
+  it.each([
+    ['/integrations', { name: 'i', ai_provider_id: 'openai', key: 'k', create_default_provider: false }],
+    ['/guardrails', { name: 'g', checks, actions: { deny: true } }],
+    ['/mcp-integrations', { name: 'm', ...server }],
+    ['/agent-integrations', { name: 'a', ...agent }],
+    ['/labels', { name: 'l' }],
+  ])('the owner of %s of the organisation can be sent back', async (list, body) => {
+    const path = `${list}/${(await plane.ask('POST', list, { body })).body.id}`;
+    const { workspace_id } = (await plane.ask('GET', path)).body;
+    expect(workspace_id).toBeNull();
+    expect(await plane.ask('PUT', path, { body: { workspace_id } })).toMatchObject({ status: 200 });
+  });
+
+  it('type, user and workspace of an API key can be sent back', async () => {
+    const owners = { service: {}, user: { user_id: userId } };
+    for (const [kind, owner] of Object.entries(owners)) {
+      const body = { name: 'k', scopes: ['completions.write'], workspace_id: plane.workspaceId, ...owner };
+      const path = `/api-keys/${(await plane.ask('POST', `/api-keys/workspace/${kind}`, { body })).body.id}`;
+      const { type, user_id, workspace_id } = (await plane.ask('GET', path)).body;
+      expect(await plane.ask('PUT', path, { body: { type, user_id, workspace_id } })).toMatchObject({ status: 200 });
+      const otherUser = user_id === null ? userId : null;
+      for (const [field, value] of Object.entries({ type: 'organisation-service', user_id: otherUser })) {
+        const message = `${field}: cannot be changed. Create a new one instead`;
+        expect(await plane.ask('PUT', path, { body: { [field]: value } })).toMatchObject({
+          status: 400,
+          body: { data: { message } },
+        });
+      }
+    }
+    const ofOrganisation = { body: { name: 'o', scopes: ['audit_logs.list'] } };
+    const path = `/api-keys/${(await plane.ask('POST', '/api-keys/organisation/service', ofOrganisation)).body.id}`;
+    const { type, user_id, workspace_id } = (await plane.ask('GET', path)).body;
+    expect([user_id, workspace_id]).toEqual([null, null]);
+    expect(await plane.ask('PUT', path, { body: { type, user_id, workspace_id } })).toMatchObject({ status: 200 });
+  });
+
+  it('the slug of a workspace can be sent back', async () => {
+    const { id, slug } = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'three' } })).body;
+    const change = (sent: string) => plane.ask('PUT', `/admin/workspaces/${id}`, { body: { slug: sent, name: 'four' } });
+    expect(await change(slug)).toMatchObject({ status: 200 });
+    expect(await change('ws-four')).toMatchObject({ status: 400, body: { data: { message: expect.stringMatching(/^slug: /) } } });
   });
 });
 
