@@ -4,7 +4,18 @@ import { agentAuthTypes } from '../../../core/contract/protocol/agents/agents.ts
 import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
-import { currentPage, id, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/request/schemas.ts';
+import {
+  currentPage,
+  id,
+  name,
+  ownerEntries,
+  search,
+  slug,
+  tenantEntries,
+  text,
+  unchanged,
+  wholeNumber,
+} from '../../http/request/schemas.ts';
 import { toolGuardrailEntries } from '../guardrails/schema.ts';
 import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
 import { callSettings } from '../mcp-integrations/call-settings-schema.ts';
@@ -51,7 +62,7 @@ export const createBody = v.strictObject({
 });
 
 export const updateBody = v.strictObject({
-  ...tenantEntries,
+  ...ownerEntries,
   slug: unchanged,
   name: v.optional(name),
   description,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
-import { tenantQuery } from '../../http/request/schemas.ts';
+import { requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import { ownerByDefault } from './check-owner.ts';
@@ -109,6 +109,8 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findReachable(change.tx, call, 'update');
         call.match(row);
+        requireUnchanged('type', call.body.type, row.type);
+        if (call.body.user_id !== undefined) requireUnchanged('user_id', call.body.user_id ?? '', row.userId ?? '');
         await updateApiKey(change, call.actor, row, call.body);
         call.unused(...unusedOf(row.type, call.body));
       });

@@ -8,12 +8,14 @@ import {
   id,
   idOrSlug,
   name,
+  ownerEntries,
   pageEntries,
   queryFlag,
   search,
   tenantEntries,
   textMap,
   timestamp,
+  unchanged,
 } from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { optionBodies } from './options.ts';
@@ -88,6 +90,9 @@ const scopesOfAnyType = scopesOf(new Set(Object.values(scopesByType).flatMap((sc
 
 export const updateBody = v.strictObject({
   ...shared,
+  ...ownerEntries,
+  type: unchanged,
+  user_id: v.nullish(id),
   name: v.optional(name),
   scopes: v.optional(scopesOfAnyType),
   reset_usage: v.nullish(v.boolean()),

@@ -8,6 +8,7 @@ import {
   id,
   idOrSlug,
   name,
+  ownerEntries,
   search,
   tenantEntries,
   textMap,
@@ -46,7 +47,7 @@ export const createBody = v.strictObject({
 });
 
 export const updateBody = v.strictObject({
-  ...tenantEntries,
+  ...ownerEntries,
   slug: unchanged,
   name: v.optional(name),
   checks: v.optional(checks),

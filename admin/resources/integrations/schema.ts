@@ -6,6 +6,7 @@ import {
   idOrSlug,
   name,
   notEnforced,
+  ownerEntries,
   pageEntries,
   search,
   slug,
@@ -72,7 +73,7 @@ export const createBody = withConfigurations(
 );
 
 export const updateBody = v.strictObject({
-  ...tenantEntries,
+  ...ownerEntries,
   slug: unchanged,
   ai_provider_id: unchanged,
   name: v.optional(name),

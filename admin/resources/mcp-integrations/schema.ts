@@ -3,7 +3,17 @@ import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp
 import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
-import { currentPage, name, search, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/request/schemas.ts';
+import {
+  currentPage,
+  name,
+  ownerEntries,
+  search,
+  slug,
+  tenantEntries,
+  text,
+  unchanged,
+  wholeNumber,
+} from '../../http/request/schemas.ts';
 import { toolGuardrailEntries } from '../guardrails/schema.ts';
 import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
 import { mappingsBody, mappingsReply } from '../integrations/secret-mappings/mapping-schema.ts';
@@ -92,7 +102,7 @@ export const createBody = v.strictObject({
 });
 
 export const updateBody = v.strictObject({
-  ...tenantEntries,
+  ...ownerEntries,
   slug: unchanged,
   name: v.optional(name),
   description,

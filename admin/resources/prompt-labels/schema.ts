@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply/reply-schemas.ts';
-import { id, pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
+import { id, ownerEntries, pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
 
 /** `latest`, `default` and numbers name versions in references such as `pp-greeting@latest`. */
 const name = v.pipe(
@@ -23,7 +23,7 @@ const organization_id = v.optional(id);
 export const createBody = v.strictObject({ ...tenantEntries, organization_id, name, description, color_code: colorCode });
 
 export const updateBody = v.strictObject({
-  ...tenantEntries,
+  ...ownerEntries,
   organization_id,
   name: v.optional(name),
   description,

@@ -9,6 +9,7 @@ import {
   slug,
   tenantEntries,
   textMap,
+  unchanged,
 } from '../../http/request/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import {
@@ -57,6 +58,7 @@ export const createBody = v.strictObject({
 
 export const updateBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
+  slug: unchanged,
   name: v.optional(shortName),
   description: shortDescription,
   icon,

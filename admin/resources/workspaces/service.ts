@@ -8,6 +8,7 @@ import type { WorkspaceTenant } from '../../db/tenant.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { forbidden, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/filters/find-item.ts';
+import { requireUnchanged } from '../../http/request/schemas.ts';
 import { mergeUsageLimits } from '../../limits/schema.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { configs } from '../configs/entity.ts';
@@ -73,6 +74,7 @@ export async function updateWorkspace(
   format: NameFormat,
 ): Promise<void> {
   const { organisation } = await readTenancy(change.tx, row.organisationId, null);
+  requireUnchanged('slug', body.slug, row.slug);
   if (body.name !== undefined) row.name = format === 'plain' ? withEmoji(row, body.name) : withoutIcon(row, body);
   if (body.description !== undefined) row.description = body.description;
   if (body.icon !== undefined) row.icon = body.icon;
