@@ -33,7 +33,11 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
       expired.signal.addEventListener('abort', () => reject(deadline), { once: true });
     });
     try {
-      const running = run(route, services, c, audit, { headers, cookies, signal: expired.signal });
+      const running = run(route, services, c, audit, {
+        ...{ headers, cookies, signal: expired.signal },
+        // A change whose commit has begun may be stored: its reply waits for the outcome.
+        begins: () => clearTimeout(timer),
+      });
       running.catch(() => {});
       const reply = await Promise.race([running, late]);
       for (const cookie of cookies) c.header('set-cookie', cookie, { append: true });
@@ -62,6 +66,8 @@ interface Replying {
   readonly headers: Record<string, string>;
   readonly cookies: string[];
   readonly signal: AbortSignal;
+  /** Ends the time limit. */
+  readonly begins: () => void;
 }
 
 async function run(
@@ -88,7 +94,7 @@ function callOf(
   services: AdminServices,
   c: Context,
   audit: PublicAudit,
-  { headers, cookies, signal }: Replying,
+  { headers, cookies, signal, begins }: Replying,
 ): Omit<PublicCall<unknown>, 'body' | 'query'> {
   const { database, auditKey, background, settings, wakeRelay } = services;
   const header = (name: string) => c.req.header(name);
@@ -108,7 +114,8 @@ function callOf(
     afterwards: (work) => background.run(work),
     async write(person, work) {
       const em = database.emOf(person.organisationId);
-      const result = await writeChange(em, auditKey, audit.draft(person), signal, work, wakeRelay);
+      const hooks = { begins, committed: wakeRelay };
+      const result = await writeChange(em, auditKey, audit.draft(person), signal, work, hooks);
       audit.isAudited = true;
       return result;
     },

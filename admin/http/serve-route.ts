@@ -51,7 +51,8 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       );
     });
     try {
-      const reply = call.run(expired.signal);
+      // A change whose commit has begun may be stored: its reply waits for the outcome.
+      const reply = call.run({ signal: expired.signal, begins: () => clearTimeout(timer) });
       reply.catch(() => {});
       const result = await Promise.race([reply, late]);
       if (result instanceof RawReply) return c.newResponse(result.body, result.status, { ...call.headers, ...result.headers });
@@ -82,7 +83,13 @@ interface Admitted {
   readonly actor: Actor;
   readonly em: AdminCall<unknown, unknown>['em'];
   readonly repeat: Repeat | null;
+  readonly limit: TimeLimit;
+}
+
+interface TimeLimit {
   readonly signal: AbortSignal;
+  /** Ends the limit. */
+  readonly begins: () => void;
 }
 
 /** One request on its way through its route. */
@@ -114,7 +121,7 @@ class RouteCall {
     };
   }
 
-  async run(signal: AbortSignal): Promise<unknown> {
+  async run(limit: TimeLimit): Promise<unknown> {
     const { settings, database, strictReplies, log, callers } = this.#services;
     const [route, request, trail] = [this.#route, this.#c.req, this.trail];
     const caller = await this.#identify();
@@ -137,7 +144,7 @@ class RouteCall {
 
     const { workspaceNames: _, ...parts } = read;
     const repeat = this.#repeatOf({ ...parts, workspaceId }, actor, sent);
-    const call = this.#callOf({ ...parts, workspaceId }, { actor, em, repeat, signal });
+    const call = this.#callOf({ ...parts, workspaceId }, { actor, em, repeat, limit });
     const current = { id: trail.id, wrote: () => trail.wrote, headers: this.headers, log };
     return replyOnce(repeat, current, async () => {
       const reply = await route.handle(call as AdminCall<never, never>);
@@ -251,7 +258,7 @@ class RouteCall {
   /** Runs a change with the claim of its `idempotency-key`, its audit entry and its webhooks. */
   async #write<T>(
     workspaceId: string | null,
-    { actor, em, repeat, signal }: Admitted,
+    { actor, em, repeat, limit }: Admitted,
     work: (change: Change) => Promise<T>,
   ): Promise<T> {
     const { trail } = this;
@@ -277,7 +284,8 @@ class RouteCall {
       addedJobs = await announceWrite(change.tx, { actor, resource, action, item });
       return result;
     };
-    const result = await writeChange(em, auditKey, trail.draft(actor), signal, claimAndWork, wakeRelay);
+    const hooks = { begins: limit.begins, committed: wakeRelay };
+    const result = await writeChange(em, auditKey, trail.draft(actor), limit.signal, claimAndWork, hooks);
     trail.wrote = true;
     if (this.#matched !== null && method !== 'DELETE') this.headers.etag = `"${this.#matched.revision}"`;
     if (addedJobs) wakeJobs();

@@ -20,6 +20,14 @@ export interface Change {
   refuse(outcome: Pick<AuditOutcome, 'status' | 'errorCode'>, reason: Readonly<Record<string, string>>): void;
 }
 
+/** What happens around the commit of a change. */
+export interface CommitHooks {
+  /** Runs when the commit begins. From then on the change may be stored, although its signal is aborted. */
+  readonly begins?: () => void;
+  /** Receives the notices to publish, if there are any. */
+  readonly committed?: (notices: readonly ChangeNotice[]) => void;
+}
+
 /** Maximum attempts of a change that conflicts with concurrent changes. */
 const attemptsMax = 12;
 /** Maximum retries after a unique-constraint violation. */
@@ -27,8 +35,7 @@ const takenMax = 3;
 
 /**
  * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all. Throws
- * what `work` throws, and the signal's reason if the client has already received a reply. `committed` receives the notices to
- * publish, if there are any.
+ * what `work` throws, and the signal's reason if the client has already received a reply.
  * If a concurrent change modified or created the same row, `work` runs again on a fresh unit of work. It must therefore find its
  * rows through `change.tx` and have no effects that cannot be repeated.
  */
@@ -38,12 +45,12 @@ export async function writeChange<T>(
   audit: AuditDraft,
   signal: AbortSignal | null,
   work: (change: Change) => Promise<T>,
-  committed: (notices: readonly ChangeNotice[]) => void = () => {},
+  { begins, committed }: CommitHooks = {},
 ): Promise<T> {
   for (let attempt = 1, taken = 0; ; attempt++) {
     try {
-      const { result, notices } = await writeOnce(em.fork(), auditKey, audit, signal, work);
-      if (notices.length > 0) committed(notices);
+      const { result, notices } = await writeOnce(em.fork(), auditKey, audit, { signal, begins }, work);
+      if (notices.length > 0) committed?.(notices);
       return result;
     } catch (error) {
       if (attempt === attemptsMax || signal?.aborted || !isOvertaken(error)) throw error;
@@ -63,7 +70,7 @@ async function writeOnce<T>(
   em: EntityManager,
   auditKey: Uint8Array,
   audit: AuditDraft,
-  signal: AbortSignal | null,
+  { signal, begins }: { readonly signal: AbortSignal | null; readonly begins: CommitHooks['begins'] },
   work: (change: Change) => Promise<T>,
 ): Promise<{ result: T; notices: readonly ChangeNotice[] }> {
   return em.transactional(async (tx) => {
@@ -93,6 +100,9 @@ async function writeOnce<T>(
     signal?.throwIfAborted();
     // Last, because it takes the lock that all changes share, which is then held only until the commit.
     const notices = await appendEvents(tx, audit.organisationId, [...events.values()]);
+    // It may have waited for the lock.
+    signal?.throwIfAborted();
+    begins?.();
     return { result, notices };
   });
 }

@@ -72,7 +72,9 @@ export function provisionKeysJob({
       }
       change.about({ id: workspaceId });
     };
-    await writeChange(database.emOf(organisationId), auditKey, draftOf(organisationId, workspaceId), signal, create, wakeRelay);
+    await writeChange(database.emOf(organisationId), auditKey, draftOf(organisationId, workspaceId), signal, create, {
+      committed: wakeRelay,
+    });
     return 'done';
   };
 }
