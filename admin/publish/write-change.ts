@@ -20,7 +20,7 @@ export interface Change {
   refuse(outcome: Pick<AuditOutcome, 'status' | 'errorCode'>, reason: Readonly<Record<string, string>>): void;
 }
 
-/** What happens around the commit of a change. */
+/** Callbacks around the commit of a change. */
 export interface CommitHooks {
   /** Runs when the commit begins. From then on the change may be stored, although its signal is aborted. */
   readonly begins?: () => void;

@@ -57,7 +57,8 @@ export function arrive(
           },
           ...{ userId: person.userId, userType: 'user' as const, resourceType: 'sessions', action: 'login', clientIp: 'local' },
         };
-        return writeChange(services.database.emOf(organisationId), services.auditKey, audit, null, work, services.wakeRelay);
+        const hooks = { committed: services.wakeRelay };
+        return writeChange(services.database.emOf(organisationId), services.auditKey, audit, null, work, hooks);
       },
     },
     {
