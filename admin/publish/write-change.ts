@@ -21,7 +21,7 @@ export interface Change {
 }
 
 /** Callbacks around the commit of a change. */
-export interface CommitHooks {
+interface CommitHooks {
   /** Runs when the commit begins. From then on the change may be stored, although its signal is aborted. */
   readonly begins?: () => void;
   /** Receives the notices to publish, if there are any. */
