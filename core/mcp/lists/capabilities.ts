@@ -28,12 +28,22 @@ export const lists: Readonly<Record<string, { readonly member: string; readonly 
 export function requireEnabled(server: ServerSettings, message: ClientMessage): void {
   const { method, params, id } = message;
   if (!server.hasFilters || method === null) return;
+  if (method === 'subscriptions/listen') return requireSubscribable(server, message);
   const act = acts[method];
   if (!act) return;
   const [type, name] = method === 'completion/complete' ? completed(params) : [act.type, nameOf(message)];
   if (name === null || server.isEnabled(type, name)) return;
   const label = type === 'resource_template' ? 'Resource template' : act.label;
   throw new RpcError(rpcCodes.invalidParams, `${label} '${name.slice(0, 200)}' is disabled`, { id, status: 200 });
+}
+
+function requireSubscribable(server: ServerSettings, { params: { notifications }, id }: ClientMessage): void {
+  const uris = isObject(notifications) ? notifications.resourceSubscriptions : [];
+  const off = (Array.isArray(uris) ? uris : [uris]).find(
+    (uri) => uri !== undefined && !server.isEnabled('resource', String(uri)),
+  );
+  if (off === undefined) return;
+  throw new RpcError(rpcCodes.invalidParams, `Resource '${String(off).slice(0, 200)}' is disabled`, { id, status: 200 });
 }
 
 type List = (typeof lists)[string];

@@ -5,7 +5,8 @@ import type { CallAddress, ParseUrl } from '../../contract/values/addresses/call
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { UsedSecrets } from '../headers/mapped-headers.ts';
 import { type ToolPins, toolPins } from '../pinning/tool-pins.ts';
-import { expansionsOf } from './uri-templates.ts';
+import { formsOf } from './uri-forms.ts';
+import { acceptedBy } from './uri-templates.ts';
 
 /** The document of a server, prepared for calls. */
 export interface ServerSettings extends ToolPins {
@@ -62,11 +63,9 @@ function prepare(document: McpServerDocument, headers: Record<string, string>, {
   const off = {
     tool: new Set(disabled.tool),
     prompt: new Set(disabled.prompt),
-    resource: new Set(disabled.resource),
     resource_template: new Set(disabled.resource_template),
   };
-  const listed = new Set(document.listedResources);
-  const isExpansion = expansionsOf(disabled.resource_template);
+  const isResourceEnabled = resourceFilter(document);
   const allowed = toolsAllowed === null ? null : new Set(toolsAllowed);
   const sorted = Object.entries(headers).sort(([one], [other]) => (one < other ? -1 : 1));
   return {
@@ -79,15 +78,31 @@ function prepare(document: McpServerDocument, headers: Record<string, string>, {
     tokenHeader: null,
     externalClaims: null,
     fingerprint: hash('sha256', JSON.stringify([url, transport, authType, sorted]), 'base64url').slice(0, 22),
-    hasFilters: document.pins !== null || allowed !== null || Object.values(off).some((names) => names.size > 0),
+    hasFilters: document.pins !== null || allowed !== null || Object.values(disabled).some((names) => names.length > 0),
     isEnabled(type, name) {
-      if (off[type].has(name)) return false;
-      if (type === 'tool') return allowed === null || allowed.has(name);
-      // The client fills in a template itself, so only the URI shows that it uses a disabled one.
-      return type !== 'resource' || listed.has(name) || !isExpansion(name);
+      if (type === 'resource') return isResourceEnabled(name);
+      return !off[type].has(name) && (type !== 'tool' || allowed === null || allowed.has(name));
     },
     rest: document.rest === null ? null : restTools(document.rest),
     ...toolPins(document.pins),
+  };
+}
+
+/** Returns a function that is true for a URI whose resource is not disabled. Sets and templates are prepared when it is called first. */
+function resourceFilter({ disabled, listedResources = [] }: McpServerDocument): (uri: string) => boolean {
+  const { resource, resource_template: templates } = disabled;
+  if (resource.length === 0 && templates.length === 0) return () => true;
+  const allForms = (uris: readonly string[]) => new Set(uris.flatMap((uri) => [...formsOf(uri)]));
+  const prepareOnce = () => ({ off: allForms(resource), listed: allForms(listedResources), isAccepted: acceptedBy(templates) });
+  let prepared: ReturnType<typeof prepareOnce> | null = null;
+  return (uri) => {
+    prepared ??= prepareOnce();
+    const { off, listed, isAccepted } = prepared;
+    for (const form of formsOf(uri)) {
+      // The client fills in a template itself, so only the URI shows that it uses a disabled one.
+      if (off.has(form) || (!listed.has(form) && isAccepted(form))) return false;
+    }
+    return true;
   };
 }
 

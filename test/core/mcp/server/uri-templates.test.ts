@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 import { expect, it, vi } from 'vitest';
-import { expansionsOf, isExpansion, mayExpand } from '../../../../core/mcp/server/uri-templates.ts';
+import { acceptedBy, isExpansion, mayExpand } from '../../../../core/mcp/server/uri-templates.ts';
 
 it.each([
   ['file:///logs/{day}', 'file:///logs/monday', true],
@@ -9,6 +9,7 @@ it.each([
   ['file:///logs/{day}', 'file:///logs/a?b', false],
   ['file:///logs/{day}', 'file:///log/monday', false],
   ['file:///{+path}', 'file:///a/b?c#d', true],
+  ['files://{path*}', 'files://a/b', true],
   ['repo://{owner}/{name}/issues{?state,page}', 'repo://a/b/issues', true],
   ['repo://{owner}/{name}/issues{?state,page}', 'repo://a/b/issues?state=open&page=2', true],
   ['repo://{owner}/{name}/issues{?state,page}', 'repo://a/b/pulls', false],
@@ -27,6 +28,29 @@ it.each([
   expect(isExpansion(template, uri)).toBe(expected);
 });
 
+it.each(['docs://host/team/a/../../secret/b', 'docs://host/team/%2e%2e/b', 'docs://host/team/..%2Fb/c'])(
+  'the selected template docs://host/team/{name}/{+path} does not lead elsewhere: %s',
+  (uri) => {
+    expect(isExpansion('docs://host/team/{name}/{+path}', 'docs://host/team/a/b')).toBe(true);
+    expect(isExpansion('docs://host/team/{name}/{+path}', uri)).toBe(false);
+  },
+);
+
+it.each([
+  ['logs://x/{day}', 'logs://x/monday', true],
+  ['logs://x/{day}', 'logs://x/monday?a=/b', true],
+  ['logs://x/{day}', 'logs://x/monday#a', true],
+  ['logs://x/{day}', 'logs://x/monday/a', false],
+  ['logs://x/{day}', 'logs://y/monday', false],
+  ['logs://x/{day}/end', 'logs://x/monday/en', false],
+  ['files://{path*}', 'files://a/b', true],
+  ['x://{+path}', 'x://a\nb', true],
+  ['{+uri}', 'file:///etc/passwd', true],
+  ['x://{?page}', `x://?page=${'1'.repeat(16_384)}`, true],
+])('a server may read an expansion of %s in %s: %s', (template, uri, expected) => {
+  expect(acceptedBy([template])(uri)).toBe(expected);
+});
+
 it('long URIs match no template, and many expressions take linear time', () => {
   expect(isExpansion('x://{+a}', `x://${'a'.repeat(16_384)}`)).toBe(false);
   expect(isExpansion(`x://${'{+a}'.repeat(30)}!`, `x://${'a'.repeat(16_000)}`)).toBe(false);
@@ -37,15 +61,18 @@ it('a URI is sent to the server of a template with the same beginning', () => {
   expect(mayExpand('{+uri}', 'file:///logs')).toBe(false);
 });
 
-it('a URI whose comparison takes too long counts as an expansion', () => {
-  const templates = Array.from({ length: 2_000 }, () => `x://${'{+a}b'.repeat(20)}!`);
-  expect(expansionsOf(templates.slice(0, 1))(`x://${'ab'.repeat(8_000)}`)).toBe(false);
-  expect(expansionsOf(templates)(`x://${'ab'.repeat(8_000)}`)).toBe(true);
+it('a URI whose comparison takes too long is accepted, and is no expansion', () => {
+  const costly = `x://${'{+a}b'.repeat(20)}!`;
+  const uri = `x://${'ab'.repeat(8_000)}`;
+  expect(acceptedBy([costly])(uri)).toBe(false);
+  expect(acceptedBy(Array.from({ length: 2_000 }, () => costly))(uri)).toBe(true);
+  expect(isExpansion(`x://${'{+a}b'.repeat(2_000)}{+c}`, uri)).toBe(false);
 });
 
 it('templates are compared with URIs without an expression for each', () => {
   const compile = vi.spyOn(RE2JS, 'compile');
-  const isExpanded = expansionsOf(Array.from({ length: 100 }, (_, i) => `db://{schema}/${i}/{id}`));
-  expect([isExpanded('db://public/99/1'), isExpanded('db://public/100/1')]).toEqual([true, false]);
+  const isAccepted = acceptedBy(Array.from({ length: 100 }, (_, i) => `db://{schema}/${i}/{id}`));
+  expect([isAccepted('db://public/99/1'), isAccepted('db://public/100/1')]).toEqual([true, false]);
   expect(compile).not.toHaveBeenCalled();
+  compile.mockRestore();
 });
