@@ -18,12 +18,15 @@ export type SendMessage = (path: string, headers: HeaderList, body: Uint8Array) 
 const pagesMax = 20;
 /** Tools of all servers together. */
 const toolsMax = 256;
+/** Characters of the definitions of all tools together. More do not fit into the context of a model, and many megabytes stop the process for seconds. */
+const definitionsLengthMax = 4 * 1024 * 1024;
 /** Characters of a result that the model receives. */
 const resultLengthMax = 256 * 1024;
 
 /** Lists the tools of all servers that the request allows. Throws GatewayError with the field that names the server. */
 export async function listTools(send: SendMessage, servers: readonly NamedServer[]): Promise<ModelTool[]> {
-  const lists = await Promise.all(servers.map((server) => toolsOf(send, server)));
+  const listed: Listed = { length: 0 };
+  const lists = await Promise.all(servers.map((server) => toolsOf(send, server, listed)));
   const tools = lists.flat();
   if (tools.length <= toolsMax) return tools;
   const { path } = servers[0] as NamedServer;
@@ -33,14 +36,24 @@ export async function listTools(send: SendMessage, servers: readonly NamedServer
   });
 }
 
-async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer): Promise<ModelTool[]> {
+/** Characters of the definitions that have been read. */
+interface Listed {
+  length: number;
+}
+
+async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer, listed: Listed): Promise<ModelTool[]> {
   const tools: ModelTool[] = [];
+  // Providers refuse two tools with one name.
+  const names = new Set<string>();
   let cursor: unknown;
   for (let page = 0; page < pagesMax; page++) {
     const { status, message } = await request(send, slug, 'tools/list', cursor === undefined ? {} : { cursor });
     if (!isObject(message.result)) throw listError(slug, path, status, message);
     for (const tool of Array.isArray(message.result.tools) ? message.result.tools : []) {
-      if (!isObject(tool) || typeof tool.name !== 'string' || !allows(tool.name)) continue;
+      if (!isObject(tool) || typeof tool.name !== 'string' || names.has(tool.name) || !allows(tool.name)) continue;
+      names.add(tool.name);
+      listed.length += JSON.stringify(tool).length;
+      if (listed.length > definitionsLengthMax) throw definitionsTooLong(path);
       tools.push({
         ...{ name: modelName(slug, tool.name), server: slug, tool: tool.name },
         description: typeof tool.description === 'string' ? tool.description : '',
@@ -48,10 +61,19 @@ async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer): 
         outputSchema: isObject(tool.outputSchema) ? tool.outputSchema : null,
       });
     }
-    cursor = message.result.nextCursor;
+    const next = message.result.nextCursor;
+    if (next === cursor) break;
+    cursor = next;
     if (typeof cursor !== 'string' || cursor === '') break;
   }
   return tools;
+}
+
+function definitionsTooLong(path: string): GatewayError {
+  return new GatewayError('bad_request', {
+    message: `${path}: the tools of the servers have definitions of more than ${definitionsLengthMax} characters. Select some, or use servers with tool search`,
+    param: path,
+  });
 }
 
 const refusals: ReadonlySet<number> = new Set([401, 403, 404, 412, 429]);
