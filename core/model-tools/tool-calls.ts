@@ -83,10 +83,11 @@ function listError(slug: string, path: string, status: number, message: JsonObje
   const error = isObject(message.error) ? message.error : {};
   const data = isObject(error.data) ? error.data : {};
   const url = typeof data.authorizationUrl === 'string' ? `. Connect an account first: ${data.authorizationUrl}` : '';
-  const isOfClient = status < 500;
+  const hasNoResult = status === 200 && message.error === undefined;
+  const isOfClient = status < 500 && !hasNoResult;
   const own = refusalCode(status, [error.name, data.code, message.error]);
   const code = own ?? (refusals.has(status) ? 'upstream_status' : isOfClient ? 'bad_request' : 'upstream_invalid');
-  const reason = `${unwrapped(errorText(error) ?? errorText(message) ?? `status ${status}`, code)}${url}`;
+  const reason = `${unwrapped(errorText(error) ?? errorText(message) ?? (hasNoResult ? 'it sent no result' : `status ${status}`), code)}${url}`;
   return new GatewayError(code, {
     message: `${path}: the tools of the MCP server '${slug}' could not be listed: ${reason}`,
     ...(isOfClient ? { param: path } : {}),

@@ -5,7 +5,7 @@ const server = (slug: string) => ({ slug, path: `tools[${slug}]`, allows: (name:
 const tool = (name: string, length = 0) => ({ name, description: 'd'.repeat(length), inputSchema: { type: 'object' } });
 
 /** A server whose pages have these tools and cursors. */
-function serverOf(pages: { tools: object[]; nextCursor?: string }[]) {
+function serverOf(pages: ({ tools: object[]; nextCursor?: string } | null)[]) {
   const cursors: unknown[] = [];
   const send: SendMessage = async (_path, _headers, body) => {
     cursors.push(JSON.parse(Buffer.from(body).toString()).params.cursor);
@@ -34,5 +34,13 @@ it('tools for models: definitions of all servers have at most 4,194,304 characte
   await expect(listTools(send, [server('city'), server('town')])).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringContaining('definitions of more than 4194304 characters'),
+  });
+});
+
+it('tools for models: a list without a result is an error of the server, not of the client', async () => {
+  const { send } = serverOf([null]);
+  await expect(listTools(send, [server('city')])).rejects.toMatchObject({
+    code: 'upstream_invalid',
+    message: "tools[city]: the tools of the MCP server 'city' could not be listed: it sent no result",
   });
 });
