@@ -208,11 +208,12 @@ function isWebSearch(tool: JsonObject): boolean {
   if (typeof tool.type === 'string' && tool.type.startsWith('web_search')) return true;
   // Clients that can only send functions name Google's tools in one.
   return [...Object.keys(tool), isObject(tool.function) ? tool.function.name : null].some(
-    (name) => typeof name === 'string' && googleSearch.test(name),
+    (name) => typeof name === 'string' && namedSearches.has(name.replaceAll('_', '').toLowerCase()),
   );
 }
 
-const googleSearch = /^(?:google_?search(?:_?retrieval)?|enterprise_?web_?search)$/i;
+/** Names of Google's tools that search, without underscores and in lower case. */
+const namedSearches: ReadonlySet<string> = new Set(['googlesearch', 'googlesearchretrieval', 'enterprisewebsearch']);
 
 /** Undefined: the tier has no price of its own. Callers and providers choose its name. */
 function ratesOfTier(tiers: ModelRates['tiers'], tier: string | null) {
