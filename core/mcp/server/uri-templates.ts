@@ -48,13 +48,13 @@ const accepted: Expansions = {
 };
 
 /**
- * A template in parts. Templates are not compiled to expressions, which takes ten times as long as a comparison and 600 bytes for each of their
+ * The parts of a template. Templates are not compiled to expressions, which takes ten times as long as a comparison and 600 bytes for each of their
  * characters.
  */
 interface Template {
   /** The text before the first expression. */
   readonly prefix: string;
-  /** What follows. Empty: the template has no expression. */
+  /** The parts that follow it. An empty list stands for a template without an expression. */
   readonly parts: readonly (string | Expanded)[];
 }
 
