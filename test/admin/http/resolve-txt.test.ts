@@ -1,17 +1,14 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { resolveTxt } from '../../../admin/http/resolve-txt.ts';
 
-/** The name server that `resolv.conf` names when a resolver is created. */
-const system = vi.hoisted(() => ({ server: 'before' }));
-vi.mock('node:dns/promises', () => ({
-  Resolver: class {
-    readonly #server = system.server;
-    resolveTxt = async (name: string) => [[`${name} of ${this.#server}`]];
-  },
-}));
-
 it('TXT records are read from the name servers that the system has now', async () => {
-  expect(await resolveTxt('example.com')).toEqual([['example.com of before']]);
-  system.server = 'after';
-  expect(await resolveTxt('example.com')).toEqual([['example.com of after']]);
+  let server = 'before';
+  /** A resolver keeps the name server that the system has when it is created. */
+  const createResolver = () => {
+    const kept = server;
+    return { resolveTxt: async (name: string) => [[`${name} of ${kept}`]] };
+  };
+  expect(await resolveTxt('example.com', createResolver)).toEqual([['example.com of before']]);
+  server = 'after';
+  expect(await resolveTxt('example.com', createResolver)).toEqual([['example.com of after']]);
 });

@@ -82,7 +82,7 @@ describe('bodies, queries and headers of admin requests', () => {
     await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=1&page_size=2'), 400, 'AB01', false);
     await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=101'), 400, 'AB01', false);
     await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=-1'), 400, 'AB01', false);
-    const body = { name: 'x', config: {}, workspace_id: plane.workspaceId };
+    const body = { name: 'x', config: {}, workspace_id: crypto.randomUUID() };
     await expectRefusal(plane, () => plane.ask('POST', '/configs?workspace_id=ws-default', { body }), 400, 'AB01', true);
   });
 
