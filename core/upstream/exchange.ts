@@ -119,7 +119,8 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     // 1xx responses do not describe the final response. (100 never arrives here: undici rejects it if no request expected it.)
     if (this.#over || status < 200) return;
     this.#phase = 'body';
-    const { idleMs } = this.#call.timeouts;
+    const { idleMs, awaitsBody } = this.#call.timeouts;
+    if (!awaitsBody) this.#firstByteAtMs = Number.POSITIVE_INFINITY;
     if (idleMs > 0) {
       this.#lastDataAtMs = this.#services.now();
       this.#services.deadlines.hasten(this, this.#lastDataAtMs + idleMs);
@@ -130,6 +131,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     if (this.#over) return;
     this.#lastDataAtMs = this.#services.now();
+    this.#firstByteAtMs = Number.POSITIVE_INFINITY;
     this.#resumeAsked = false;
     if (this.#handler.onData(chunk) || this.#resumeAsked || this.#over) return;
     this.#paused = true;
@@ -182,14 +184,15 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     if (this.#phase === 'connect') return Math.min(this.#connectAtMs, this.#firstByteAtMs, this.#totalAtMs);
     if (this.#phase === 'head') return Math.min(this.#firstByteAtMs, this.#totalAtMs);
     const { idleMs } = this.#call.timeouts;
-    if (idleMs === 0) return this.#totalAtMs;
+    const limitAtMs = Math.min(this.#firstByteAtMs, this.#totalAtMs);
+    if (idleMs === 0) return limitAtMs;
     // The provider's silence does not count while the gateway has paused it.
-    return Math.min(this.#totalAtMs, (this.#paused ? nowMs + 1 : this.#lastDataAtMs) + idleMs);
+    return Math.min(limitAtMs, (this.#paused ? nowMs + 1 : this.#lastDataAtMs) + idleMs);
   }
 
   #timeoutError(nowMs: number): GatewayError {
     const { connectMs, firstByteMs, idleMs, totalMs } = this.#call.timeouts;
-    if (this.#phase !== 'body' && nowMs >= this.#firstByteAtMs) return requestTimeout(firstByteMs);
+    if (nowMs >= this.#firstByteAtMs) return requestTimeout(firstByteMs);
     if (nowMs >= this.#totalAtMs) return requestTimeout(totalMs);
     if (this.#phase === 'connect') return notReached(connectMs, this.#connection?.isResolving ?? false);
     return new GatewayError('request_timeout', { message: `The provider sent nothing for ${idleMs}ms`, waitedMs: idleMs });

@@ -43,6 +43,8 @@ export interface UpstreamTimeouts {
   readonly connectMs: number;
   /** From the call to the head of the reply. */
   readonly firstByteMs: number;
+  /** True: `firstByteMs` lasts until the first bytes of the body. Providers may send the head of a stream long before its first event. */
+  readonly awaitsBody?: boolean;
   /** Longest silence between two chunks of the reply. */
   readonly idleMs: number;
   /** From the call to the end of the reply. */

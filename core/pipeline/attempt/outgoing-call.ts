@@ -324,8 +324,9 @@ function timeoutsOf(
   return {
     connectMs: Math.min(options.timeouts.connectMs, requestMs),
     firstByteMs: requestMs,
+    awaitsBody: stream,
     idleMs: options.timeouts.idleMs,
-    // A streamed reply may continue for as long as data arrives; its clock stops at the first byte.
+    // A streamed reply may continue for as long as data arrives; its clock stops at the first byte of its body.
     totalMs: stream || operation === null || operation.passesBytes ? 0 : requestMs,
   };
 }
@@ -350,9 +351,9 @@ export function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTime
   const ms = Math.max(1, Math.ceil(timeMs));
   const least = (limit: number): number => (limit === 0 ? ms : Math.min(limit, ms));
   return {
+    ...timeouts,
     connectMs: least(timeouts.connectMs),
     firstByteMs: least(timeouts.firstByteMs),
-    idleMs: timeouts.idleMs,
     totalMs: timeouts.totalMs === 0 ? 0 : least(timeouts.totalMs),
   };
 }

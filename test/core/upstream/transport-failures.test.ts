@@ -210,6 +210,20 @@ describe('a provider that stalls', () => {
     expect(sent.events).toEqual(['error']);
   });
 
+  it('after its head is request_timeout if the first bytes of the body are awaited', async () => {
+    const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
+    const stalled = await afterReply(head, 'nothing');
+    const sent = send(transport, { origin: stalled.origin, timeouts: { ...timeouts, awaitsBody: true } });
+    expect(await sent.error).toMatchObject({
+      code: 'request_timeout',
+      message: 'Request exceeded the timeout sent in the request: 250ms',
+    });
+    expect(sent.events).toEqual(['head', 'error']);
+    const begun = await afterReply(`${head}1\r\nx\r\n`, 'nothing');
+    const other = send(transport, { origin: begun.origin, timeouts: { ...timeouts, awaitsBody: true, idleMs: 600 } });
+    expect(await other.error).toMatchObject({ message: 'The provider sent nothing for 600ms' });
+  });
+
   it('during the connect is request_timeout if that timeout is not longer than the connect timeout', async () => {
     const local = localTransport({ resolve: () => {} });
     const sent = send(local, { origin: 'http://slow.example', timeouts: { ...timeouts, connectMs: 250 } });
