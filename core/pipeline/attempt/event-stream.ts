@@ -207,29 +207,16 @@ function isOneLine(frame: string): boolean {
 
 /** Matches the beginning of a line that is neither empty nor `data` or `event`. */
 const unread = /(?:^|[\r\n])(?!\ufeff?(?:data|event)(?:[:\r\n]|$)|[\r\n]|$)/;
-const readLine = /^\ufeff?(?:data|event)(?::|$)/;
-const readNames = ['data', 'event', '\ufeffdata', '\ufeffevent'];
+/** Matches each line of `data` or `event`. */
+const readLine = /(?<![^\r\n])\ufeff?(?:data|event)(?=[:\r\n]|$)[^\r\n]*/g;
 
 /**
- * Returns a frame without the lines that have no effect here. The parser takes 10 µs for each unknown field, for an error with a stack. Searches
- * for the lines that it returns, because 32 MiB have room for 16 million comments.
+ * Returns a frame without the lines that have no effect here. The parser takes 10 µs for each unknown field, for an error with a stack. Neither
+ * splits the frame nor replaces its line ends: 32 MiB have room for 16 million comments, and to replace as many CR takes nine seconds.
  */
 function readLines(frame: string): string {
-  const text = `\n${frame.includes('\r') ? frame.replace(/\r\n?/g, '\n') : frame}`;
   const read: string[] = [];
-  const find = (name: string, from: number): number => {
-    const at = text.indexOf(`\n${name}`, from);
-    return at === -1 ? text.length : at;
-  };
-  const next = readNames.map((name) => find(name, 0));
-  for (let at = Math.min(...next); at < text.length; at = Math.min(...next)) {
-    const end = find('', at + 1);
-    const line = text.slice(at + 1, end);
-    if (readLine.test(line)) read.push(line);
-    readNames.forEach((name, i) => {
-      if ((next[i] as number) < end) next[i] = find(name, end);
-    });
-  }
+  for (const [line] of frame.matchAll(readLine)) if (read.push(line) > readLinesMax) throw tooManyLines();
   return `${read.join('\n')}\n\n`;
 }
 
@@ -238,11 +225,11 @@ const readLinesMax = 100_000;
 
 function requireFewLines(text: string): void {
   const end = text.includes('\r') ? /\r\n?|\n/g : /\n/g;
-  for (let lines = 0; end.test(text); ) {
-    if (++lines <= readLinesMax) continue;
-    const message = `The provider sent a stream event of more than ${readLinesMax} lines`;
-    throw new GatewayError('upstream_invalid', { message });
-  }
+  for (let lines = 0; end.test(text); ) if (++lines > readLinesMax) throw tooManyLines();
+}
+
+function tooManyLines(): GatewayError {
+  return new GatewayError('upstream_invalid', { message: `The provider sent a stream event of more than ${readLinesMax} lines` });
 }
 
 /** Length of the shortest event: `data` and a blank line. Providers may send line ends alone, half a million in 1 MB. */
