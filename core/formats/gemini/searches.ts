@@ -1,8 +1,9 @@
 import { isObject, isText, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
 
-/** More queries than a reply has. A hostile provider could send any number. */
+/** More queries, and more characters in one, than a reply has. A hostile provider could send any number. */
 const queriesMax = 1_000;
+const queryCharsMax = 10_000;
 
 /**
  * Adds the queries that the grounding of a candidate lists. Events of a stream may repeat them, so that equal queries count once.
@@ -11,7 +12,7 @@ const queriesMax = 1_000;
 export function addQueries(queries: Set<string>, { groundingMetadata: metadata }: JsonObject): void {
   const sent = isObject(metadata) ? metadata.webSearchQueries : undefined;
   if (!Array.isArray(sent)) return;
-  for (const query of sent) if (isText(query) && queries.size < queriesMax) queries.add(query);
+  for (const query of sent) if (isText(query) && query.length <= queryCharsMax && queries.size < queriesMax) queries.add(query);
 }
 
 /** Returns the queries of a whole reply. */

@@ -3,6 +3,7 @@ import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { laterMembers } from '../../contract/values/json/later-members.ts';
 import { emptyUsage, serviceTierOf, statedCount, totalTokens, type Usage } from '../../contract/values/models/usage.ts';
+import { ChoiceEnds } from '../choice-ends.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
 import { addQueries, queriesOf, withSearches } from './searches.ts';
@@ -67,8 +68,7 @@ export function geminiStreamReader(provider: string): StreamReader {
   let counts: JsonObject | null = null;
   let refused = false;
   let error: GatewayError | null = null;
-  const begun = new Set<unknown>();
-  const ended = new Set<unknown>();
+  const choices = new ChoiceEnds();
   const queries = new Set<string>();
   return {
     push({ data }) {
@@ -77,14 +77,12 @@ export function geminiStreamReader(provider: string): StreamReader {
       counts = laterCounts(counts, data.usageMetadata);
       if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') refused = true;
       for (const candidate of objectsIn(data.candidates)) {
-        const index = candidate.index ?? 0;
-        begun.add(index);
+        choices.follow(candidate.index ?? 0, typeof candidate.finishReason === 'string');
         addQueries(queries, candidate);
-        if (typeof candidate.finishReason === 'string') ended.add(index);
       }
     },
     usage: () => (counts === null ? null : withSearches(usageOf(counts), queries)),
-    complete: () => error === null && (refused || (begun.size > 0 && ended.size === begun.size)),
+    complete: () => error === null && (refused || choices.areComplete),
     error: () => error,
   };
 }

@@ -1,6 +1,7 @@
 import type { StreamEvent, StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { ChoiceEnds } from '../choice-ends.ts';
 import { chatUsage } from './chat-usage.ts';
 import { errorObject, streamError } from './provider-error.ts';
 
@@ -14,8 +15,7 @@ export function chatStreamReader(id: string): StreamReader {
   let done = false;
   let error: GatewayError | null = null;
   let errorEvent: StreamEvent | null = null;
-  const begun = new Set<unknown>();
-  const ended = new Set<unknown>();
+  const choices = new ChoiceEnds();
   return {
     unused: unusedMembers,
     push(event) {
@@ -33,13 +33,11 @@ export function chatStreamReader(id: string): StreamReader {
       if (data.service_tier) serviceTier = data.service_tier;
       if (!Array.isArray(data.choices)) return;
       for (const choice of data.choices) {
-        if (!isObject(choice)) continue;
-        begun.add(choice.index);
-        if (typeof choice.finish_reason === 'string') ended.add(choice.index);
+        if (isObject(choice)) choices.follow(choice.index, typeof choice.finish_reason === 'string');
       }
     },
     usage: () => (raw === null ? null : chatUsage(raw, serviceTier)),
-    complete: () => error === null && (done || (begun.size > 0 && ended.size === begun.size)),
+    complete: () => error === null && (done || choices.areComplete),
     error: () => error,
     errorEvent: () => errorEvent,
   };

@@ -8,7 +8,7 @@ import type {
 } from '../../contract/provider/stream-event.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject } from '../../contract/values/json/json.ts';
-import { EventFrames } from '../../contract/values/text/event-frames.ts';
+import { EventFrames, eventBytesMax } from '../../contract/values/text/event-frames.ts';
 import { eventText, linesOf } from '../../contract/values/text/event-text.ts';
 import { GrowthLimit } from '../../contract/values/text/growth-limit.ts';
 import { RepeatedEvents } from './repeated-events.ts';
@@ -41,10 +41,12 @@ export class EventStream {
   /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
   readonly #growth: GrowthLimit;
+  readonly #onGrow: (length: number) => void;
+  #translatedBytes = 0;
 
   /**
    * `decoding` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the bytes
-   * that an unfinished event adds to what the stream holds at most.
+   * that an unfinished event adds to what the stream holds at most, and with those of a translated stream beyond its first 32 MiB.
    */
   constructor(
     reader: StreamReader,
@@ -54,6 +56,7 @@ export class EventStream {
   ) {
     this.#decoder = decoding?.create(onGrow) ?? null;
     this.#frames = new EventFrames(onGrow);
+    this.#onGrow = onGrow;
     this.#reader = reader;
     this.#translator = translator;
     this.#growth = new GrowthLimit(() => translator?.repeatedOfRequest?.() ?? 0);
@@ -75,6 +78,7 @@ export class EventStream {
   push(chunk: Uint8Array): string {
     this.#growth.read(chunk.length);
     try {
+      if (this.#translator) this.#hold(chunk.length);
       if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
       if (!this.#repeats) return this.#through(chunk);
       this.#look(chunk, this.#repeats);
@@ -82,6 +86,12 @@ export class EventStream {
     } catch (thrown) {
       throw toGatewayError(thrown, 'upstream_invalid');
     }
+  }
+
+  /** Counts what a translator may store of the stream, such as texts and ids that a later event repeats: at most all of it. */
+  #hold(length: number): void {
+    this.#translatedBytes += length;
+    if (this.#translatedBytes > eventBytesMax) this.#onGrow(length);
   }
 
   #through(chunk: Uint8Array): string {

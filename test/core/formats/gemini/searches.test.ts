@@ -12,10 +12,13 @@ describe('searches of Gemini', () => {
     ['grounding without queries', [{ groundingMetadata: {} }], {}],
     ['no list', [{ groundingMetadata: { webSearchQueries: 'weather' } }], {}],
     ['empty queries', [grounded('', null)], {}],
+    ['a query longer than any that is sent', [grounded('a'.repeat(10_001))], {}],
     ['queries', [grounded('weather', 'rain', '')], { web_search: 2, grounded_prompts: 1 }],
     ['queries of several candidates', [grounded('weather'), grounded('weather', 'rain')], { web_search: 2, grounded_prompts: 1 }],
   ])('are counted in a plain reply: %s', (_name, candidates, units) => {
-    expect(usageOfReply({ candidates, usageMetadata })).toMatchObject({ inputTokens: 10, units, raw: usageMetadata });
+    const usage = usageOfReply({ candidates, usageMetadata });
+    expect(usage).toMatchObject({ inputTokens: 10, raw: usageMetadata });
+    expect(usage?.units).toEqual(units);
   });
 
   it('are counted once in a stream that repeats them', () => {

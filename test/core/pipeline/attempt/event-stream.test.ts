@@ -79,3 +79,17 @@ it.each(['\n', '\r', '\r\n'])('event stream: rejects an event with too many line
   expect(stream.count).toBe(2);
   expect(() => stream.push(Buffer.from(`${lines(100_001, 0)}${end}data: 1${end}${end}`))).toThrow('more than 100000 lines');
 });
+
+it.each<[string, StreamTranslator | null, number]>([
+  ['is translated counts beyond its first 32 MiB, because a translator may store it', translator, 2_000_000],
+  ['is only read does not count', null, 0],
+])('event stream: a stream that %s', (_, translating, expected) => {
+  let held = 0;
+  const onGrow = (length: number): void => {
+    held += length;
+  };
+  const stream = new EventStream(reader, translating, null, onGrow);
+  const event = Buffer.from(`data: ${'a'.repeat(999_992)}\n\n`);
+  for (let i = 0; i < 35; i++) stream.push(event);
+  expect(held).toBe(expected);
+});
