@@ -11,9 +11,9 @@ const smallBytes = 64 * 1024;
 const countsPerBody = 3;
 
 /**
- * The bound on all bodies that one process holds at a time: request bodies that are read whole, their parsed values, replies that
- * are read before they are sent, unfinished events of streams, and translated streams beyond 32 MiB. Other streamed bodies do not count. A request that would exceed the
- * bound is rejected before memory grows.
+ * The bound on all bodies that one process holds at a time: request bodies that are read whole, their parsed values, replies that are read
+ * before they are sent, unfinished events of streams, and translated streams beyond 32 MiB. Other streamed bodies do not count. A request that
+ * would exceed the bound is rejected before memory grows.
  */
 export class BodyMemory {
   readonly bytesMax: number;
