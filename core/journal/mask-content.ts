@@ -52,9 +52,16 @@ export function createMasks(names: readonly string[], credentials: readonly stri
     if (Array.isArray(value)) return value.map(body);
     if (!isObject(value)) return value;
     const out: Record<string, unknown> = {};
+    let hasProbability: boolean | null = null;
+    // An object may have `token` in 32 spellings, and its members are searched once.
+    const isOfModel = (): boolean => {
+      hasProbability ??= Object.keys(value).some((name) => /prob/i.test(name));
+      return hasProbability;
+    };
     for (const [name, inner] of Object.entries(value)) {
       // The schema of a tool may describe a field of that name: only values are credentials.
-      const isHidden = ((isSecret(name) || isInCredential(name, value)) && typeof inner === 'string') || isHiddenField(name);
+      const isHidden =
+        ((isSecret(name) || isInCredential(name, value, isOfModel)) && typeof inner === 'string') || isHiddenField(name);
       const isOfInner = headerHolder.test(name.toLowerCase()) ? isSecretMember : isSecretField;
       define(out, maskCredentials(name), isHidden && inner !== null ? masked : maskedValue(inner, isOfInner));
     }
@@ -110,11 +117,11 @@ export function withMaskedHeaders(masks: Masks, names: readonly string[]): Masks
 
 /**
  * True for the secret of a credential that an agent may use: `value` of an environment variable, and `token`. A token beside its probability
- * (`logprob`, `logProbability`) is one that a model wrote.
+ * (`logprob`, `logProbability`) is one that a model wrote (`isOfModel`).
  */
-function isInCredential(name: string, holder: Record<string, unknown>): boolean {
+function isInCredential(name: string, holder: Record<string, unknown>, isOfModel: () => boolean): boolean {
   if (name === 'value') return holder.type === 'environment_variable';
-  return name.toLowerCase() === 'token' && !Object.keys(holder).some((beside) => /prob/i.test(beside));
+  return name.toLowerCase() === 'token' && !isOfModel();
 }
 
 /** Returns the same for a text that cannot be parsed. The members beside a name are unknown, so the whole text decides. In doubt it masks. */

@@ -85,6 +85,20 @@ describe('masks of logged headers and bodies', () => {
       expect(text(harmless)).toBe(harmless);
   });
 
+  it('search the members of an object once for all spellings of token', () => {
+    let searches = 0;
+    const names = ['token', 'Token', 'TOKEN', 'tOken'];
+    const given = new Proxy(Object.fromEntries(names.map((name) => [name, 'abc'])), {
+      ownKeys(target) {
+        searches++;
+        return Reflect.ownKeys(target);
+      },
+    });
+    expect(body(given)).toEqual(Object.fromEntries(names.map((name) => [name, '***'])));
+    // The first one is that of the members themselves.
+    expect(searches).toBe(2);
+  });
+
   it('remove credentials of an inline config in a header, of every provider, in snake and camel case', () => {
     const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
     const names = ['api_key', ...everySecretName].flatMap((name) => [name, camel(name)]);
