@@ -7,6 +7,7 @@ import { isObject, type JsonObject } from '../../core/contract/values/json/json.
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
 import { framesOf } from '../../core/contract/values/text/event-frames.ts';
 import { dataOf, isEventStream, linesOf } from '../../core/contract/values/text/event-text.ts';
+import { hasTooManyLines } from '../../core/contract/values/text/line-limit.ts';
 import { deltaTexts } from './every-text.ts';
 
 const decodedBytesMax = 64 * 1024 * 1024;
@@ -30,7 +31,9 @@ export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array
   });
 }
 
-/** Null if an object has a name twice, because readers choose different values, or if an event is nested too deeply. */
+/**
+ * Null if an object has a name twice, because readers choose different values, if an event is nested too deeply, or if there are too many lines.
+ */
 function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
   const text = textOfFile(bytes, 'text/plain') as string;
   const whole = parse(text);
@@ -40,7 +43,7 @@ function toBody(bytes: Uint8Array, isEvents: boolean): JsonObject | null {
     const texts = textsOrNull(whole);
     return texts && { texts };
   }
-  const read = eventsIn(text, isEvents);
+  const read = hasTooManyLines(bytes) ? null : eventsIn(text, isEvents);
   if (read === null) return null;
   const { events, rest } = read;
   // Events that are no JSON may continue a word too.

@@ -7,6 +7,7 @@ import { findHeader, type HeaderList } from '../../contract/values/http/http.ts'
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import type { Maybe } from '../../contract/values/maybe.ts';
 import type { Usage } from '../../contract/values/models/usage.ts';
+import { hasTooManyLines } from '../../contract/values/text/line-limit.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { errorFormatOf } from '../error-format.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';
@@ -148,6 +149,11 @@ function streamReply(
   count: CountUsage,
 ): AttemptReply {
   const { headers, body } = given;
+  if (!operation.decodeStream && hasTooManyLines(body)) {
+    throw new GatewayError('upstream_invalid', {
+      message: 'The provider sent a stream with too many lines for one that is read whole',
+    });
+  }
   const translator = operation.translateStream?.(call) ?? null;
   const reader = operation.streamReader();
   const events = new EventStream(reader, translator, operation.decodeStream);

@@ -1,4 +1,6 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
@@ -55,4 +57,24 @@ describe('responses with other JSON types than the provider documents are never 
       for (const provider of ['one', 'claude']) expect(await ask(provider, 529, error, 'application/json')).toEqual(kept);
     }
   });
+});
+
+const holdsReplies = defineCorePlugin({
+  name: 'holds-replies',
+  stage: 'output-guardrails',
+  reads: { response: 'body' },
+  config: v.optional(v.unknown()),
+  onConfig: () => ({ onAttemptResponse: () => undefined }),
+});
+
+it.each([
+  ['many', 1_000, 200],
+  ['more than a million', 500_001, 502],
+])('a held stream with %s line ends: %i frames without an event have status %i', async (_name, frames, status) => {
+  const harness = createHarness({ plugins: [holdsReplies] });
+  const ended = 'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+  harness.script(replyWith(200, `${':\n\n'.repeat(frames)}${ended}`, ['content-type', 'text/event-stream']));
+  const headers = { 'x-svc-provider': '@one' };
+  const reply = await harness.send({ path: '/v1/chat/completions', headers, body: { ...body, stream: true } });
+  expect(reply.status).toBe(status);
 });

@@ -1,11 +1,11 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { GuardrailRule } from '../../../core/contract/plugin/guardrails/guardrail-config.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { compileGuardrails } from '../../../plugins/guardrails/compile.ts';
 import { readPassedReply } from '../../../plugins/guardrails/passed-reply.ts';
 import { runGuardrails } from '../../../plugins/guardrails/run.ts';
 import { textParts } from '../../../plugins/guardrails/texts.ts';
-import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
+import { createGatewayTasks, type GatewayTasks } from '../../../workers/gateway-tasks.ts';
 
 const pool = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } });
 afterAll(() => pool.close());
@@ -80,16 +80,20 @@ describe('a text of 1 MB', () => {
 });
 
 describe('a text of 1 MB that no worker thread reads in time', () => {
+  // The thread of an earlier test may still load its task, and would be busy.
+  let tasks: GatewayTasks;
+  beforeEach(() => {
+    tasks = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 1, memoryMegabytes: 256, log: { warn: () => {} } });
+  });
+  afterEach(() => tasks.close());
+
   it.each([
     ['fails a check of a guardrail that denies', true, {}, false],
     ['passes a check of another guardrail', false, {}, true],
     ['fails a check with failOnError', false, { failOnError: true }, false],
     ['passes a check with failOnError false', true, { failOnError: false }, true],
   ])('%s', async (_name, deny, policy, verdict) => {
-    // A thread that still loads the task of another test would make this one wait.
-    const tasks = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 1, memoryMegabytes: 256, log: { warn: () => {} } });
     const seen = await run('default.contains', { ...manyWords, ...policy }, megabyte('some words '), { tasks, deny });
-    await tasks.close();
     expect(seen).toMatchObject({ verdict, error: { message: 'Error executing check' } });
   });
 });
@@ -98,6 +102,14 @@ it('a pass-through stream of 40,000 events with ids is read within the time of o
   const events = Array.from({ length: 40_000 }, (_, i) => `id: ${i}\nevent: message\ndata: {"t":"x"}\n\n`).join('');
   const read = await readPassedReply(['content-type', 'text/event-stream'], Buffer.from(events));
   expect(read?.texts).toEqual(['x'.repeat(40_000)]);
+});
+
+it.each([
+  ['a stream', 'text/event-stream', ':\n\n'],
+  ['lines of text', 'text/plain', 'a\r'],
+])('%s of pass-through with more than a million line ends cannot be read', async (_name, type, unit) => {
+  expect(await readPassedReply(['content-type', type], Buffer.from(unit.repeat(1_000_001)))).toBeNull();
+  expect(await readPassedReply(['content-type', type], Buffer.from(unit.repeat(1_000)))).not.toBeNull();
 });
 
 it('400,000 spellings of a field of another format are read within the time of one test', () => {
