@@ -71,22 +71,63 @@ function inMicroUsd(prices: Readonly<Record<string, { readonly price: number }>>
  * cost more). Null if the list does not contain the model: unknown is not free.
  */
 export function publicRates(provider: string, model: string, inputTokens: number, at: Date): Rates | null {
-  // No model of the list has such a name. The cache of unknown names would hold megabytes that a caller or a provider sent.
-  if (model.length > nameCharsMax) return null;
-  const { id, names } = priceNamesOf(provider, model);
-  const { unlisted: priceOf, thousands } = pricesOf(provider);
-  const unlisted = priceOf?.(model);
-  if (unlisted) return unlistedRates(unlisted);
-  const found = listedModel(id, names, at);
-  const rates = found && ratesAt(found.prices, found.name, inputTokens);
-  return rates && thousands ? withUnits(rates, thousands(model)) : rates;
+  const found = pricesAt(provider, model, at);
+  if (found === null) return null;
+  const { steps, bySize } = found;
+  const size = steps.filter((start) => inputTokens > start).length;
+  const known = bySize[size];
+  if (known) return known;
+  const rates = found.ratesOf(inputTokens);
+  bySize[size] = rates;
+  return rates;
 }
 
 /** Returns the numbers of input tokens above which a request has another public price, in ascending order. */
-export function priceSteps(provider: string, model: string, at: Date): number[] {
+export function priceSteps(provider: string, model: string, at: Date): readonly number[] {
+  return pricesAt(provider, model, at)?.steps ?? [];
+}
+
+/** Public prices of a model in one minute. */
+interface ModelPrices {
+  readonly steps: readonly number[];
+  readonly ratesOf: (inputTokens: number) => Rates;
+  /** Rates by the number of steps that a request exceeds. */
+  readonly bySize: Rates[];
+}
+
+function pricesAt(provider: string, model: string, at: Date): ModelPrices | null {
+  // No model of the list has such a name. The caches of names would hold megabytes that a caller or a provider sent.
+  if (model.length > nameCharsMax) return null;
+  const moment = `${provider}/${model} ${Math.floor(at.getTime() / 60_000)}`;
+  const known = knownPrices.get(moment);
+  if (known) return known;
+  const found = findPrices(provider, model, at);
+  if (found) knownPrices.set(moment, found);
+  return found;
+}
+
+function findPrices(provider: string, model: string, at: Date): ModelPrices | null {
   const { id, names } = priceNamesOf(provider, model);
-  const prices = Object.values(listedModel(id, names, at)?.prices ?? {}) as (Partial<Tiered> | number | null)[];
-  const steps = prices.flatMap((price) => (typeof price === 'object' ? (price?.tiers ?? []) : []).map(({ start }) => start));
+  const { unlisted: priceOf, thousands } = pricesOf(provider);
+  const units = thousands?.(model) ?? {};
+  const unlisted = priceOf?.(model);
+  if (unlisted) {
+    // Models of speech run no tools.
+    const rates = withUnits(unlistedRates(unlisted), unlisted.tokens ? units : {});
+    return { steps: [], ratesOf: () => rates, bySize: [] };
+  }
+  for (const name of [...names, ...names.map(withoutVersion)]) {
+    const prices = listedPrices(id, name, at);
+    if (prices === null) continue;
+    const ratesOf = (inputTokens: number): Rates => withUnits(withPricesOfAnthropic(toRates(prices, inputTokens), name), units);
+    return { steps: stepsOf(prices), ratesOf, bySize: [] };
+  }
+  return null;
+}
+
+function stepsOf(prices: Listed): number[] {
+  const tiered = Object.values(prices) as (Partial<Tiered> | number | null)[];
+  const steps = tiered.flatMap((price) => (typeof price === 'object' ? (price?.tiers ?? []) : []).map(({ start }) => start));
   return [...new Set(steps)].sort((one, other) => one - other);
 }
 
@@ -95,14 +136,6 @@ function withUnits(rates: Rates, thousands: Readonly<Record<string, number>>): R
   const missing = Object.entries(thousands).filter(([unit]) => rates.units[unit] === undefined);
   if (missing.length === 0) return rates;
   return { ...rates, units: { ...rates.units, ...Object.fromEntries(missing.map(([unit, price]) => [unit, price * 1_000])) } };
-}
-
-function listedModel(providerId: string, names: readonly string[], at: Date): { prices: Listed; name: string } | null {
-  for (const name of [...names, ...names.map(withoutVersion)]) {
-    const prices = listedPrices(providerId, name, at);
-    if (prices) return { prices, name };
-  }
-  return null;
 }
 
 function unlistedRates({ tokens, characters }: UnlistedPrice): Rates {
@@ -126,17 +159,6 @@ function withoutVersion(model: string): string {
 /** Maximum length of a model name in records. Names in the usage of a provider, such as that of an advisor, may be longer. */
 const nameCharsMax = 255;
 
-/** Rates of lists without size classes. */
-const flatRates = new WeakMap<Listed, Rates>();
-
-function ratesAt(listed: Listed, name: string, inputTokens: number): Rates {
-  const known = flatRates.get(listed);
-  if (known) return known;
-  const rates = withPricesOfAnthropic(toRates(listed, inputTokens), name);
-  if (Object.values(listed).every((price) => typeof price !== 'object')) flatRates.set(listed, rates);
-  return rates;
-}
-
 /**
  * Adds prices to a model of Anthropic that the list has for it at Anthropic only and that are the same at all clouds: a cache write for an hour costs twice
  * the price of input, and a thousand searches of the web 10 dollars. https://platform.claude.com/docs/en/about-claude/pricing
@@ -158,15 +180,9 @@ interface Tiered {
 function listedPrices(providerId: string, model: string, at: Date): Listed | null {
   const name = `${providerId}/${model}`;
   if (unknownModels.has(name)) return null;
-  const moment = `${name} ${Math.floor(at.getTime() / 60_000)}`;
-  const known = knownPrices.get(moment);
-  if (known) return known;
   try {
     const found = calcPrice({}, model, { providerId, timestamp: at });
-    if (found) {
-      knownPrices.set(moment, found.model_price);
-      return found.model_price;
-    }
+    if (found) return found.model_price;
   } catch {
     // A price list that cannot price an empty request cannot price others.
   }
@@ -176,8 +192,8 @@ function listedPrices(providerId: string, model: string, at: Date): Listed | nul
 
 /** Callers choose model names, so this cache is bounded. */
 const unknownModels = new LRUCache<string, true>({ max: 5_000 });
-/** Prices by model and minute. They change at whole minutes. A look-up in the list took 15 % of the time of storing a record. */
-const knownPrices = new LRUCache<string, Listed>({ max: 1_000 });
+/** Prices by provider, model and minute. They change at whole minutes. A look-up in the list took 15 % of the time of storing a record. */
+const knownPrices = new LRUCache<string, ModelPrices>({ max: 1_000 });
 
 function toRates(listed: Listed, inputTokens: number): Rates {
   const tokens: Partial<Record<TokenUnit, number>> = {};
