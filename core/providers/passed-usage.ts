@@ -86,9 +86,17 @@ function read(counts: JsonObject, serviceTier: unknown): Usage | null {
 function countsOf(counts: JsonObject): Usage | null {
   for (const format of formats) {
     const usage = format.read(counts);
+    if (usage?.raw) return { ...usage, raw: withoutTools(usage.raw) };
     if (usage !== null) return usage;
   }
   return null;
+}
+
+/** Returns counts without the queries and types that replies of other formats may also have. Records do not contain them. */
+function withoutTools(raw: JsonObject): JsonObject {
+  if (!Array.isArray(raw.webSearchQueries) && !Array.isArray(raw.type)) return raw;
+  const { webSearchQueries: _queries, type: _types, ...counts } = raw;
+  return counts;
 }
 
 /** `webSearchQueries` has one list for each candidate of each event. */

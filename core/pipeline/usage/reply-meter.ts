@@ -66,6 +66,8 @@ export class ReplyMeter {
   /** True: only the number of bytes is counted. */
   readonly #countsBytes: boolean;
   #counts: JsonObject | null = null;
+  /** Values of elements of lists by the name of their member, such as the types of all output items. */
+  readonly #lists: Record<string, unknown[]> = {};
   #countings = 0;
   #serviceTier: unknown = null;
   readonly #isNewModel = newModels();
@@ -145,7 +147,8 @@ export class ReplyMeter {
     else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
     else {
       const isBare = this.#format.bare.has(path);
-      const counts = isBare ? { [name]: path.includes('[]') ? this.#listWith(name, value) : value } : value;
+      if (isBare && path.includes('[]')) return this.#addElement(name, value);
+      const counts = isBare ? { [name]: value } : value;
       if (!isObject(counts)) return;
       // Each image of a stream has one object of counts.
       if (!isBare) this.#countings++;
@@ -159,14 +162,15 @@ export class ReplyMeter {
     if (served !== null) this.#ctx.nameModel(served);
   }
 
-  /** Returns the values of elements of a list so far, with one more. */
-  #listWith(name: string, value: unknown): unknown[] {
-    const known = this.#counts?.[name];
-    return Array.isArray(known) ? [...known, value].slice(0, elementsMax) : [value];
+  /** Adds a value of an element of a list. A reply may have millions of elements, so nothing is copied. */
+  #addElement(name: string, value: unknown): void {
+    const list = this.#lists[name];
+    if (list === undefined) this.#lists[name] = [value];
+    else if (list.length < elementsMax) list.push(value);
   }
 
   #stated(): Usage | null {
-    const usage = this.#counts === null ? null : this.#format.read(this.#counts, this.#serviceTier);
+    const usage = this.#counts === null ? null : this.#format.read({ ...this.#counts, ...this.#lists }, this.#serviceTier);
     const path = this.#ctx.endpoint?.proxyPath ?? '';
     if (makesImages(path)) return this.#withImages(usage);
     const { input } = this.#ctx.passed?.params ?? {};

@@ -58,4 +58,15 @@ describe('tools in pass-through replies', () => {
     expect(await recordOf(path, reply, type)).toMatchObject({ usageEstimated: false, media: { units }, rawUsage });
     expect((await recordOf(path, reply, type)).rawUsage).toEqual(rawUsage);
   });
+
+  it('are not in the counts of a reply in another format', async () => {
+    const counts = { prompt_tokens: 9, completion_tokens: 6 };
+    const reply = JSON.stringify({ candidates: grounded('rain'), output, usage: counts });
+    expect((await recordOf('/proxy/chat/completions', reply)).rawUsage).toEqual(counts);
+  });
+
+  it('are counted although the usage has a type too', async () => {
+    const reply = JSON.stringify({ output, usage: { ...usage, type: 'tokens' } });
+    expect((await recordOf('/proxy/responses', reply)).media?.units).toEqual({ file_search: 2 });
+  });
 });
