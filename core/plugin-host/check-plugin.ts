@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import { apiVersion, type Extension, hookNames, type Plugin, stages } from '../contract/plugin/plugin.ts';
+import { messageOf } from '../contract/values/errors/message-of.ts';
 import { checksIssueOf } from './declared-checks.ts';
 import { isAsynchronous, isValibot } from './json-schema.ts';
 import { misspeltField } from './misspelt-field.ts';
@@ -50,9 +51,12 @@ export function checkPlugin(plugin: unknown): string | null {
 /** Returns the error in the schema of the settings. */
 function schemaIssueOf(config: NonNullable<Plugin['config']>): string | null {
   if (isAsynchronous(config)) return 'expected a synchronous schema; move asynchronous tests into a hook';
-  return v.safeParse(config, undefined).success
-    ? null
-    : 'the schema rejects undefined, which it gets for each config that does not name the plugin: wrap it in v.optional';
+  try {
+    if (v.safeParse(config, undefined).success) return null;
+    return 'the schema rejects undefined, which it gets for each config that does not name the plugin: wrap it in v.optional';
+  } catch (thrown) {
+    return `the schema throws for undefined, which it gets for each config that does not name the plugin: ${messageOf(thrown)}`;
+  }
 }
 
 /** Returns the error of a hook that is a field of the plugin. */

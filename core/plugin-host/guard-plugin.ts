@@ -22,7 +22,7 @@ export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: n
   return {
     name: plugin.name,
     stage: plugin.stage,
-    config: plugin.config ?? noSettings,
+    config: plugin.config ? guardSchema(plugin.name, plugin.config) : noSettings,
     ...(plugin.after ? { after: plugin.after } : {}),
     ...(plugin.reads ? { reads: plugin.reads } : {}),
     ...(plugin.example === undefined ? {} : { example: plugin.example }),
@@ -40,6 +40,20 @@ export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: n
 
 /** Settings of a plugin without a schema. */
 const noSettings = v.optional(v.strictObject({}));
+
+/** Returns the schema. An exception in it becomes a failure of the plugin, since valibot does not catch those of `v.transform` and `v.check`. */
+function guardSchema(plugin: string, schema: v.GenericSchema): v.GenericSchema {
+  return {
+    ...schema,
+    '~run'(dataset, config) {
+      try {
+        return schema['~run'](dataset, config);
+      } catch (thrown) {
+        throw named(plugin, 'config', thrown);
+      }
+    },
+  };
+}
 
 function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>): Hooks | null {
   try {

@@ -20,9 +20,12 @@ export function isAsynchronous(schema: unknown, seen: Set<unknown> = new Set()):
   if (typeof schema !== 'object' || schema === null || seen.has(schema)) return false;
   seen.add(schema);
   const { async, kind, $async } = schema as { readonly async?: unknown; readonly kind?: unknown; readonly $async?: unknown };
-  if ((async === true && typeof kind === 'string') || (seen.size === 1 && $async === true)) return true;
+  if ((async === true && kindsOfValibot.has(kind)) || (seen.size === 1 && $async === true)) return true;
   return Object.values(schema).some((part) => isAsynchronous(part, seen));
 }
+
+/** Values of `kind` in parts of a schema. Defaults in a schema may have members `kind` and `async` of their own. */
+const kindsOfValibot: ReadonlySet<unknown> = new Set(['schema', 'validation', 'transformation', 'metadata']);
 
 /** Returns the schema of a check's parameters for valibot. Throws an Error if the JSON Schema is invalid. */
 export function schemaOf(parameters: PluginCheck['parameters']): v.GenericSchema {

@@ -293,10 +293,18 @@ function unknownCode(code: unknown): string {
 /** Returns the text of a thrown value. If the conversion to text throws, returns its type. */
 function textOf(thrown: unknown): string {
   try {
-    return String(thrown);
+    const text = String(thrown);
+    if (text !== '[object Object]') return text;
+    const { message } = thrown as { readonly message?: unknown };
+    // Other members may hold secrets, such as the headers of a failed call.
+    return typeof message === 'string' ? message : `an object with the members ${namesIn(thrown as object)}`;
   } catch {
     return typeof thrown;
   }
+}
+
+function namesIn(value: object): string {
+  return Object.keys(value).slice(0, 10).join(', ').slice(0, 200) || '(none)';
 }
 
 function row(
