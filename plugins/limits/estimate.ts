@@ -203,13 +203,15 @@ function searchesAsked(ctx: RequestContext, { searches }: ModelRates): number {
   return Math.max(0, ...each);
 }
 
-/** True for a tool that the provider runs, in the format of OpenAI, Anthropic or Gemini. A function is called by the client, whatever its name is. */
+/**
+ * True for a tool that the provider runs, in the format of OpenAI, Anthropic or Gemini. A function with a description or parameters is called by the
+ * client, whatever its name is. Clients that can only send functions name Google's tools in one without other members.
+ */
 function isWebSearch(tool: JsonObject): boolean {
   if (typeof tool.type === 'string' && tool.type.startsWith('web_search')) return true;
-  // Clients that can only send functions name Google's tools in one.
-  return [...Object.keys(tool), isObject(tool.function) ? tool.function.name : null].some(
-    (name) => typeof name === 'string' && namedSearches.has(name.replaceAll('_', '').toLowerCase()),
-  );
+  const names = Object.keys(isObject(tool.function) ? {} : tool);
+  if (isObject(tool.function) && Object.keys(tool.function).length === 1) names.push(String(tool.function.name));
+  return names.some((name) => namedSearches.has(name.replaceAll('_', '').toLowerCase()));
 }
 
 /** Names of Google's tools that search, without underscores and in lower case. */

@@ -22,7 +22,7 @@ describe('public rates', () => {
     expect([short?.request_token, long?.request_token]).toEqual([1.25, 2.5]);
   });
 
-  it('of a fine-tuned model include the searches of its provider', () => {
+  it('include the searches of the provider for a fine-tuned model', () => {
     expect(publicRates('openai', 'ft:gpt-4.1:acme::1', 100, at)?.units).toMatchObject({ file_search: 2_500 });
   });
 

@@ -5,6 +5,8 @@ import { body, budgetOf, start } from './limits-harness.ts';
 
 const usualRates = { input: 10, output: 100, cacheRead: 1 };
 
+const clientFunction = { type: 'function', function: { name: 'google_search', parameters: { type: 'object', properties: {} } } };
+
 describe('a budget of cost', () => {
   it.each([
     ['the usual price', 2_900, 200],
@@ -45,6 +47,7 @@ describe('a budget of cost', () => {
     ['a search of Gemini that a function names', { tools: [{ type: 'function', function: { name: 'googleSearch' } }] }, 412],
     ['one search in files, which costs less', { tools: [{ type: 'file_search' }] }, 200],
     ['two searches in files', { tools: [{ type: 'file_search' }, { type: 'file_search' }] }, 412],
+    ['a function of the client that has the name of one', { tools: [clientFunction] }, 200],
     ['a function of the client', { tools: [{ type: 'function', function: { name: 'web_search' } }] }, 200],
   ])('reserves searches that a provider may run: %s', async (_what, members, status) => {
     const { ask, ledger } = start({ usageLimits: budgetOf(0.01, 'cost') });
