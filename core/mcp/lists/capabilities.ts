@@ -48,31 +48,30 @@ function requireSubscribable(server: ServerSettings, { params: { notifications }
 
 type List = (typeof lists)[string];
 
-/** Comparisons of a URI with a disabled template that one turn of the event loop makes: some milliseconds. */
-const comparisonsMax = 10_000;
+/** Milliseconds after which other requests are served. */
+const turnMs = 5;
 
 /**
- * Returns the items that neither flags nor pins hide. 2,000 resources take a second with 2,000 disabled templates, so that many comparisons are
- * made in several turns.
+ * Returns the items that neither flags nor pins hide. 2,000 resources take a second with 2,000 disabled templates, and one long URI some ten milliseconds, so
+ * that a long comparison takes several turns of the event loop.
  */
-export function shownItems(server: ServerSettings, list: List, items: readonly unknown[]): Maybe<JsonObject[]> {
-  const templates = list.type === 'resource' ? server.document.disabled.resource_template.length : 0;
+export function shownItems(
+  server: ServerSettings,
+  list: List,
+  items: readonly unknown[],
+  now: () => number = () => performance.now(),
+): Maybe<JsonObject[]> {
   const shown: JsonObject[] = [];
-  const look = (from: number, to: number): void => {
-    for (const item of items.slice(from, to)) if (isObject(item) && isShown(server, list, item)) shown.push(item);
-  };
-  if (items.length * templates <= comparisonsMax) {
-    look(0, items.length);
-    return shown;
-  }
-  const itemsPerTurn = Math.max(1, Math.floor(comparisonsMax / templates));
-  return (async () => {
-    for (let from = 0; from < items.length; from += itemsPerTurn) {
-      look(from, from + itemsPerTurn);
-      await nextTurn();
+  const lookFrom = (first: number): Maybe<JsonObject[]> => {
+    const endsAtMs = now() + turnMs;
+    for (let at = first; at < items.length; at++) {
+      if (now() > endsAtMs) return nextTurn().then(() => lookFrom(at));
+      const item = items[at];
+      if (isObject(item) && isShown(server, list, item)) shown.push(item);
     }
     return shown;
-  })();
+  };
+  return lookFrom(0);
 }
 
 function isShown(server: ServerSettings, { key, type }: List, item: JsonObject): boolean {

@@ -4,28 +4,26 @@ import type { ServerSettings } from '../../../../core/mcp/server/server-settings
 
 const list = lists['resources/list'] as (typeof lists)[string];
 
-it('a list with many disabled templates lets the event loop turn, and keeps the order of the enabled resources', async () => {
+it('a list with long comparisons lets the event loop turn, and keeps the order of the enabled resources', async () => {
   let turns = 0;
   const turn = (): void => {
     turns++;
     turning = setImmediate(turn);
   };
   let turning = setImmediate(turn);
-  const shown = await shownItems(serverWith(1_000), list, resources(100));
+  let ms = 0;
+  const shown = await shownItems(server, list, resources(100), () => ms++);
   clearImmediate(turning);
   expect(turns).toBeGreaterThanOrEqual(10);
   expect(shown).toEqual(resources(100).filter(({ uri }) => !uri.endsWith('7')));
 });
 
-it('a list with few comparisons is there at once', () => {
-  expect(shownItems(serverWith(10), list, resources(100))).toHaveLength(90);
+it('a list with short comparisons is there at once', () => {
+  expect(shownItems(server, list, resources(100), () => 0)).toHaveLength(90);
 });
 
 function resources(count: number): { uri: string }[] {
   return Array.from({ length: count }, (_, i) => ({ uri: `x://${i}` }));
 }
 
-function serverWith(templates: number): ServerSettings {
-  const document = { disabled: { resource_template: Array.from({ length: templates }, (_, i) => `y://{a}/${i}`) } };
-  return { document, isEnabled: (_type: string, uri: string) => !uri.endsWith('7') } as unknown as ServerSettings;
-}
+const server = { isEnabled: (_type: string, uri: string) => !uri.endsWith('7') } as unknown as ServerSettings;

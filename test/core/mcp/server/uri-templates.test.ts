@@ -69,6 +69,18 @@ it('a URI whose comparison takes too long is accepted, and is no expansion', () 
   expect(isExpansion(`x://${'{+a}b'.repeat(2_000)}{+c}`, uri)).toBe(false);
 });
 
+// Seconds, which were almost a minute.
+it('literals and leads that repeat in a URI take linear time', { timeout: 20_000 }, () => {
+  const half = 'a'.repeat(900);
+  const [repeated, marks] = [`x://${'a'.repeat(16_000)}`, `x://${'?#;'.repeat(5_000)}`];
+  const ofLiterals = Array.from({ length: 2_000 }, (_, i) => `x://{+a}${half}b${half}{+c}${i}`);
+  const ofLeads = Array.from({ length: 2_000 }, (_, i) => `x://${'{?a}{#b}{;c}'.repeat(60)}!${i}`);
+  const verdicts = [acceptedBy(ofLiterals), acceptedBy(ofLeads)].flatMap((isAccepted) =>
+    Array.from({ length: 5 }, () => [isAccepted(repeated), isAccepted(marks)]),
+  );
+  expect(verdicts.flat()).toContain(true);
+});
+
 it('templates are compared with URIs without an expression for each', () => {
   const compile = vi.spyOn(RE2JS, 'compile');
   const isAccepted = acceptedBy(Array.from({ length: 100 }, (_, i) => `db://{schema}/${i}/{id}`));
