@@ -14,7 +14,7 @@ export const adminErrorTable = {
   AB10: {
     status: 503,
     meaning:
-      'The database, the object store, a gateway, an agent or an identity provider cannot be reached or did not reply in time, the organisation has used its share of database connections, or the control plane lacks a replaced `ENCRYPTION_KEY`; nothing was written, except that `/otel` and `/logs` may have stored what they received. A span that is sent again is stored once, and so is a log with the same `idempotency-key`',
+      'The database, the object store, a gateway, an agent or an identity provider cannot be reached or did not reply in time, the organisation has used its share of database connections, or the control plane lacks a replaced `ENCRYPTION_KEY`; nothing was written, except that `/otel` and `/logs` may have stored what they received, and that the database may have stored a change if it failed during the commit. A span that is sent again is stored once, and so is a log with the same `idempotency-key`',
   },
   AB12: { status: 412, meaning: '`if-match` names a version that is no longer the current one; nothing was written' },
 } as const;

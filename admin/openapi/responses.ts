@@ -61,7 +61,7 @@ const failures: Readonly<Record<string, readonly [status: number, text: string, 
   Internal: [500, 'Something went wrong (AB04)', always],
   Unavailable: [
     503,
-    'The database or the control plane cannot be reached or did not reply in time; nothing was written, except that `/otel` and `/logs` may have stored what they received (AB10)',
+    'The database or the control plane cannot be reached or did not reply in time; nothing was written, except that `/otel` and `/logs` may have stored what they received, and that the database may have stored a change if it failed during the commit (AB10)',
     always,
   ],
 };
