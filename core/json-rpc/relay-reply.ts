@@ -19,7 +19,7 @@ import { watchCaller } from './watch-caller.ts';
 export const messageBytesMax = 32 * 1024 * 1024;
 
 /**
- * Reads a JSON reply whole, and returns it with its message changed by `reader`, with `sentStatus`. Throws GatewayError `upstream_invalid`, and
+ * Reads a JSON reply whole, and returns it with its message changed by `reader`, with `sentStatus`. `isRequired`: an empty reply is an error. Throws GatewayError `upstream_invalid`, and
  * `upstream_status` for an error that is no message: with its own status and `retry-after` if the upstream asks to wait.
  */
 export async function relayJson(
@@ -27,7 +27,7 @@ export async function relayJson(
   headers: HeaderList,
   exchange: ExchangeStream,
   reader: MessageReader,
-  sentStatus = status,
+  { sentStatus = status, isRequired = false }: { readonly sentStatus?: number; readonly isRequired?: boolean } = {},
 ): Promise<AttemptReply> {
   const whole = exchange.whole(messageBytesMax);
   const body = isPromise(whole) ? await whole : whole;
@@ -40,6 +40,8 @@ export async function relayJson(
   const isJson = /\bjson\b/i.test(findHeader(headers, 'content-type') ?? '');
   if (isJson && !isUtf8(body))
     throw new GatewayError('upstream_invalid', { message: 'The upstream sent a reply that is not UTF-8' });
+  if (body.length === 0 && isRequired)
+    throw new GatewayError('upstream_invalid', { message: 'The upstream sent an empty reply' });
   const read = body.length === 0 ? null : reader.read(textOf(body));
   const changed = isPromise(read) ? await read : read;
   if (changed === '') {

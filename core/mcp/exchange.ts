@@ -133,6 +133,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(sender, session));
   const isStream = isEventStream(findHeader(headers, 'content-type'));
+  const isReply = !isStream && status === 200 && outgoing.message?.kind === 'request';
   let isReplied = false;
   let isCharged = false;
   const read = messageReader({
@@ -143,6 +144,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
       session: sessionOf(work),
     },
     ...(named === null || named.client ? {} : { refuse: refuseInSession(sender, named.upstream) }),
+    isReply,
     dropsTaskResults: isStream && work.parts.toolGuardrails.exist(ctx, server.document),
     onReply(message) {
       isReplied = true;
@@ -161,7 +163,9 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   try {
     // Clients with sessions read errors of the protocol only in replies with status 200, and 404 as the end of a session.
     const sentStatus = client === 'sessions' && status < 500 && !isStream ? 200 : status;
-    if (!isStream && listening === null) return await relayJson(status, reply, stream, reader, sentStatus);
+    if (!isStream && listening === null) {
+      return await relayJson(status, reply, stream, reader, { sentStatus, isRequired: isReply });
+    }
     return await relayStream({
       ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
       reader: isStream ? reader : null,

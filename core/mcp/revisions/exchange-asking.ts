@@ -61,7 +61,7 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
           passedHeaders(headers, passedNames),
           stream,
           translatedReader(reader, 'sessions', call.method),
-          status < 500 ? 200 : status,
+          { sentStatus: status < 500 ? 200 : status },
         );
       }
       const found = isEventStream(findHeader(headers, 'content-type'))

@@ -26,6 +26,8 @@ export interface Reading {
   readonly session: 'open' | 'checked' | null;
   /** True if notices with results of tools are dropped, because results must be checked. */
   readonly dropsTaskResults?: boolean;
+  /** True for the JSON reply to a request: another message cannot be there. Replies that are too long to be read pass. */
+  readonly isReply?: boolean;
   /** Called when the reply to the request was read; with null for a message that is too long to be read, which may be the reply. */
   readonly onReply?: (message: JsonObject | null) => void;
   /** Called with a denied question of the server, which waits for a reply. Absent: it gets none. */
@@ -38,7 +40,7 @@ export function messageReader(reading: Reading): MessageReader {
 }
 
 function readerOf(reading: Reading): MessageReader {
-  const { server, call, session, dropsTaskResults, onReply, refuse } = reading;
+  const { server, call, session, dropsTaskResults, isReply, onReply, refuse } = reading;
   const { checkResult = null, checkOther = null } = reading.checks ?? {};
   /** True after a denied question of the server: the client has the denial as its reply. */
   let isEnded = false;
@@ -67,7 +69,7 @@ function readerOf(reading: Reading): MessageReader {
       }
       const message = parseObject(json);
       if (message === null) {
-        if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
+        if (mustRead || isReply) throw invalid('a reply that is no message');
         return null;
       }
       if (dropsTaskResults && isToolResultNotice(message)) return '';
@@ -78,6 +80,7 @@ function readerOf(reading: Reading): MessageReader {
         text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
       // Notifications and requests of the server belong to no request of the client.
       if (message.result === undefined && message.error === undefined) {
+        if (isReply) throw invalid('a reply without a result and without an error');
         if (!isChecked) return null;
         if (typeof message.method !== 'string') return '';
         const read = checkOther === null ? null : checkedMessageOfServer(message, call, checkOther, onQuestion);
@@ -97,6 +100,10 @@ function readerOf(reading: Reading): MessageReader {
       return isPromise(read) ? read.then(same) : same(read);
     },
   };
+}
+
+function invalid(what: string): GatewayError {
+  return new GatewayError('upstream_invalid', { message: `The MCP server sent ${what}` });
 }
 
 type Check = NonNullable<ToolChecks['checkResult']>;

@@ -80,6 +80,10 @@ describe('a server', () => {
     ['with 202 and no message', 202, {}, '', 'replied with status 202'],
     ['with 204', 204, {}, '', 'replied with status 204'],
     ['to another request', 200, { 'content-type': 'application/json' }, '{"id":5,"result":{}}', 'replied to another request'],
+    ['with invalid JSON', 200, { 'content-type': 'application/json' }, '{"jsonrpc":"2.0"', 'sent a reply that is no message'],
+    ['with a batch', 200, { 'content-type': 'application/json' }, '[{"id":1,"result":{}}]', 'sent a reply that is no message'],
+    ['with no result', 200, { 'content-type': 'application/json' }, '{"id":1}', 'sent a reply without a result'],
+    ['with nothing', 200, { 'content-type': 'application/json' }, '', 'sent an empty reply'],
     ['with an error of its own', 500, { 'content-type': 'application/json' }, '{"error":"x"}', 'replied with status 500'],
   ])('is named in the error if it replies to a request %s', async (_, status, headers, body, text) => {
     replyWith(status, headers, body);
