@@ -34,3 +34,17 @@ it('the schema of a function that names its properties and items is the same obj
   const schema = { type: 'object', properties: { items: { type: 'string' }, a: { type: 'array', items: {} }, tuple } };
   expect(functionSchema(schema)).toBe(schema);
 });
+
+// Milliseconds, which were more than a minute.
+it('the schema of a function with many arrays takes linear time', { timeout: 20_000 }, () => {
+  const arrays = (items: object): JsonObject =>
+    Object.fromEntries(Array.from({ length: 16_000 }, (_, i) => [`a${i}`, { type: 'array', ...items }]));
+  const { properties } = functionSchema({ type: 'object', properties: arrays({}) });
+  expect(properties).toEqual(arrays({ items: {} }));
+});
+
+it('the schema of a function keeps a property with the name of a prototype', () => {
+  const properties = JSON.parse('{"__proto__":{"type":"array"}}') as JsonObject;
+  const made = functionSchema({ type: 'object', properties });
+  expect(JSON.stringify(made)).toBe('{"type":"object","properties":{"__proto__":{"type":"array","items":{}}}}');
+});
