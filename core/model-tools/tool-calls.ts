@@ -20,6 +20,8 @@ const pagesMax = 20;
 const toolsMax = 256;
 /** Characters of the definitions of all tools together. More do not fit into the context of a model, and many megabytes stop the process for seconds. */
 const definitionsLengthMax = 4 * 1024 * 1024;
+/** Levels of a definition. Clients may send as many, and thousands exceed the stack. */
+const depthMax = 64;
 /** Characters of a result that the model receives. */
 const resultLengthMax = 256 * 1024;
 
@@ -52,6 +54,10 @@ async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer, l
     for (const tool of Array.isArray(message.result.tools) ? message.result.tools : []) {
       if (!isObject(tool) || typeof tool.name !== 'string' || names.has(tool.name) || !allows(tool.name)) continue;
       names.add(tool.name);
+      if (isDeeper(tool, depthMax))
+        throw listError(slug, path, 502, {
+          error: { message: `tool '${tool.name.slice(0, 200)}' is nested deeper than ${depthMax} levels` },
+        });
       listed.length += JSON.stringify(tool).length;
       if (listed.length > definitionsLengthMax) throw definitionsTooLong(path);
       tools.push({
@@ -67,6 +73,11 @@ async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer, l
     if (typeof cursor !== 'string' || cursor === '') break;
   }
   return tools;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 function definitionsTooLong(path: string): GatewayError {

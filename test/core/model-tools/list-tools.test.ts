@@ -44,3 +44,20 @@ it('tools for models: a list without a result is an error of the server, not of 
     message: "tools[city]: the tools of the MCP server 'city' could not be listed: it sent no result",
   });
 });
+
+it('tools for models: a definition that is nested too deeply is an error of the server', async () => {
+  const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
+  const { send } = serverOf([{ tools: [{ name: 'flat', inputSchema: nested(63) }] }]);
+  expect(await listTools(send, [server('city')])).toHaveLength(1);
+  for (const levels of [64, 20_000]) {
+    const reply = { status: 200, headers: ['content-type', 'application/json'] };
+    const body = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"deep","inputSchema":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}]}}`;
+    await expect(listTools(async () => ({ ...reply, body: Buffer.from(body) }) as never, [server('city')])).rejects.toMatchObject(
+      {
+        code: 'upstream_invalid',
+        message:
+          "tools[city]: the tools of the MCP server 'city' could not be listed: tool 'deep' is nested deeper than 64 levels",
+      },
+    );
+  }
+});
