@@ -71,7 +71,11 @@ describe('a client', () => {
     const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('sound')), {
       requestInit: { headers: { 'x-svc-api-key': gateway.workspaceKey } },
     });
+    const streams = () => sound.received.filter(({ method }) => method === 'GET').length;
+    const before = streams();
     await sdk.connect(transport as Parameters<Client['connect']>[0]);
+    // The server drops questions as long as its client has no stream.
+    await until(() => streams() > before, { what: 'the stream of the client' });
     const asked = await sdk.callTool({ name: 'choose' });
     expect(asked.content).toEqual([{ type: 'text', text: 'green' }]);
     await sdk.close();
