@@ -6,7 +6,7 @@ import { retryAfterMs } from '../contract/values/http/retry-after.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { EventFrames } from '../contract/values/text/event-frames.ts';
 import { dataOf, eventText } from '../contract/values/text/event-text.ts';
-import { textOf } from '../contract/values/text/utf8.ts';
+import { textOf, unmarkedTextOf } from '../contract/values/text/utf8.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
@@ -19,8 +19,9 @@ import { watchCaller } from './watch-caller.ts';
 export const messageBytesMax = 32 * 1024 * 1024;
 
 /**
- * Reads a JSON reply whole, and returns it with its message changed by `reader`, with `sentStatus`. `isRequired`: an empty reply is an error. Throws GatewayError `upstream_invalid`, and
- * `upstream_status` for an error that is no message: with its own status and `retry-after` if the upstream asks to wait.
+ * Reads a JSON reply whole, and returns it with its message changed by `reader`, with `sentStatus`. `isRequired`: an empty reply is an error.
+ * Throws GatewayError `upstream_invalid`, and `upstream_status` for an error that is no message: with its own status and `retry-after` if the
+ * upstream asks to wait.
  */
 export async function relayJson(
   status: number,
@@ -42,7 +43,8 @@ export async function relayJson(
     throw new GatewayError('upstream_invalid', { message: 'The upstream sent a reply that is not UTF-8' });
   if (body.length === 0 && isRequired)
     throw new GatewayError('upstream_invalid', { message: 'The upstream sent an empty reply' });
-  const read = body.length === 0 ? null : reader.read(textOf(body));
+  // Clients remove a byte order mark.
+  const read = body.length === 0 ? null : reader.read(unmarkedTextOf(body) ?? textOf(body));
   const changed = isPromise(read) ? await read : read;
   if (changed === '') {
     if (status >= 400) throw statusError(status, headers);

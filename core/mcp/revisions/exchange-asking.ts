@@ -12,8 +12,8 @@ import { requireUsable } from '../../json-rpc/require-usable.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
-import { passedNames } from '../headers/upstream-reply.ts';
-import { messageReader } from '../server/server-messages.ts';
+import { passedNames, requireMessages } from '../headers/upstream-reply.ts';
+import { messageReader, withoutResult } from '../server/server-messages.ts';
 import { sendAuthorised } from '../sessions/send-in-session.ts';
 import type { SessionState, StatelessClient } from '../sessions/session-id.ts';
 import { type EventReply, eventReply, onDisconnect, readMessage, sendRead } from '../sse/sse-reply.ts';
@@ -53,6 +53,7 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
     for (let round = 0; ; round++) {
       const { status, headers, stream } = await sendAuthorised(work, next, session);
       requireUsable('MCP server', status, stream);
+      requireMessages(status, headers, stream);
       const reader = messageReader({ server, call, checks: outgoing.checks, session: null });
       const events = sendRead(reply, reader);
       if (status !== 200 && round === 0) {
@@ -69,6 +70,7 @@ export async function exchangeAsking(work: Work, outgoing: Outgoing, session: Se
         : await wholeOf(stream);
       if (found === null)
         throw new GatewayError('upstream_invalid', { message: `The MCP server sent no result (status ${status})` });
+      if (found.result === undefined && found.error === undefined) throw withoutResult();
       await events.sent();
       const text = await readMessage(reader, found);
       if (text === '') throw new GatewayError('upstream_invalid', { message: 'The MCP server replied to another request' });

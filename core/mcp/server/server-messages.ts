@@ -80,7 +80,7 @@ function readerOf(reading: Reading): MessageReader {
         text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
       // Notifications and requests of the server belong to no request of the client.
       if (message.result === undefined && message.error === undefined) {
-        if (isReply) throw invalid('a reply without a result and without an error');
+        if (isReply) throw withoutResult();
         if (!isChecked) return null;
         if (typeof message.method !== 'string') return '';
         const read = checkOther === null ? null : checkedMessageOfServer(message, call, checkOther, onQuestion);
@@ -100,6 +100,11 @@ function readerOf(reading: Reading): MessageReader {
       return isPromise(read) ? read.then(same) : same(read);
     },
   };
+}
+
+/** The error for a reply to a request that is another message. */
+export function withoutResult(): GatewayError {
+  return invalid('a reply without a result and without an error');
 }
 
 function invalid(what: string): GatewayError {

@@ -95,6 +95,12 @@ describe('a server', () => {
     ]);
   });
 
+  it('may begin its JSON with a byte order mark, which clients remove', async () => {
+    replyWith(200, { 'content-type': 'application/json' }, '\ufeff{"jsonrpc":"2.0","id":1,"result":{}}');
+    const reply = await client.post('broken', initialize);
+    expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { jsonrpc: '2.0', id: 1, result: {} }]);
+  });
+
   it.each([429, 503])('has its status and retry-after in the error if it asks to wait without a message: %i', async (status) => {
     replyWith(status, { 'content-type': 'application/json', 'retry-after': '7' }, '{"error":"slow down"}');
     const reply = await post('broken', initialize);

@@ -108,6 +108,22 @@ describe('a client with sessions at a server of 2026-07-28', () => {
       await sdk.close();
     });
 
+    it.each([
+      [202, '', 'replied with status 202'],
+      [204, '', 'replied with status 204'],
+      [200, '{"jsonrpc":"2.0"', 'sent no result (status 200)'],
+      [200, '{"jsonrpc":"2.0","id":9}', 'sent a reply without a result and without an error'],
+    ])('are not a reply of the server with %i %s', async (status, body, text) => {
+      const session = await client.begin('stateless', { ...initialize, params: { ...initialize.params, capabilities } });
+      stateless.override = (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+      const reply = await client.post('stateless', echo('a'), session);
+      stateless.override = null;
+      expect([reply.status, messageOf(reply.text)]).toMatchObject([
+        502,
+        { id: 9, error: { message: expect.stringContaining(`The MCP server stateless ${text}`) } },
+      ]);
+    });
+
     it('cannot reply for another session', async () => {
       const begin = { ...initialize, params: { ...initialize.params, capabilities } };
       const [own, other] = await Promise.all([client.begin('stateless', begin), client.begin('stateless', begin)]);

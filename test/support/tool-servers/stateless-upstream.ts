@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { acceptedContent, createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server';
@@ -9,6 +9,8 @@ export interface StatelessUpstream {
   readonly url: string;
   /** Headers of every request in the order of arrival. */
   readonly received: IncomingHttpHeaders[];
+  /** Replies to the next calls of tools instead of the server, as long as it is set. */
+  override: ((response: ServerResponse) => void) | null;
   /** Sends `list_changed` of tools to open subscriptions. */
   changeTools(): void;
   close(): Promise<void>;
@@ -21,6 +23,7 @@ export async function startStatelessUpstream(): Promise<StatelessUpstream> {
     received.push(request.headers);
     const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
     const body = request.method === 'POST' ? await new Response(Readable.toWeb(request) as ReadableStream).arrayBuffer() : null;
+    if (upstream.override && request.headers['mcp-method'] === 'tools/call') return upstream.override(response);
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const { method = '' } = request;
@@ -36,9 +39,10 @@ export async function startStatelessUpstream(): Promise<StatelessUpstream> {
   });
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
-  return {
+  const upstream: StatelessUpstream = {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
     received,
+    override: null,
     changeTools: () => handler.notify.toolsChanged(),
     async close() {
       await handler.close();
@@ -46,6 +50,7 @@ export async function startStatelessUpstream(): Promise<StatelessUpstream> {
       await new Promise((resolve) => http.close(resolve));
     },
   };
+  return upstream;
 }
 
 function sampleServer(): McpServer {
