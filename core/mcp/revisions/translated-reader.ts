@@ -2,6 +2,7 @@ import { isObject, type JsonObject, parseObject } from '../../contract/values/js
 import { isPromise } from '../../contract/values/maybe.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
+import { messageText } from '../server/message-text.ts';
 
 /** The revisions of a client or a server: those with sessions, or the one without. */
 export type Revisions = 'sessions' | 'stateless';
@@ -36,7 +37,7 @@ function forStateless(json: string, method: string | null): string {
   // The revision has no questions of servers.
   if (message?.method !== undefined && message.id !== undefined) return '';
   if (!isObject(message?.result)) return json;
-  return JSON.stringify({ ...message, result: statelessResult(method, message.result) });
+  return messageText({ ...message, result: statelessResult(method, message.result) });
 }
 
 /** Returns a message of a server without sessions as clients with sessions read it. */
@@ -45,7 +46,7 @@ export function forSessions(json: string): string {
   if (message?.method === 'notifications/subscriptions/acknowledged') return '';
   if (!isObject(message?.result)) return json;
   const { resultType, ttlMs: _, cacheScope: __, ...result } = message.result;
-  if (resultType !== 'input_required') return JSON.stringify({ ...message, result });
+  if (resultType !== 'input_required') return messageText({ ...message, result });
   const text = 'The MCP server asks for input that this client does not offer, or in a reply that cannot ask';
   return errorBody(message.id as RpcId, rpcCodes.internal, text);
 }

@@ -9,6 +9,7 @@ import { errorBody, isAmbiguous, otherMember, RpcError } from '../../json-rpc/me
 import type { ToolChecks } from '../../json-rpc/tool-guardrails.ts';
 import { isToolResultNotice } from '../check-task.ts';
 import { isFiltered, withoutDisabled } from '../lists/capabilities.ts';
+import { messageText } from './message-text.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** Messages up to this length are read for the record. Longer ones only if their content must be checked. */
@@ -49,7 +50,7 @@ function readerOf(reading: Reading): MessageReader {
   const checked = (message: JsonObject): Maybe<string | null> => {
     if (!isObject(message.result)) return null;
     return after(withoutDisabled(server, call.method ?? '', message.result), (result) =>
-      result === message.result ? null : JSON.stringify({ ...message, result }),
+      result === message.result ? null : messageText({ ...message, result }),
     );
   };
   const onQuestion = (question: JsonObject): void => {
@@ -77,7 +78,7 @@ function readerOf(reading: Reading): MessageReader {
       if (isAmbiguous(message) || otherMember(message) !== null) return mustRead ? '' : null;
       // Clients may read the other of two values with one key.
       const same = (text: string | null): string | null =>
-        text === null && hasDuplicateKeys(json, message) ? JSON.stringify(message) : text;
+        text === null && hasDuplicateKeys(json, message) ? messageText(message) : text;
       // Notifications and requests of the server belong to no request of the client.
       if (message.result === undefined && message.error === undefined) {
         if (isReply) throw withoutResult();
@@ -120,7 +121,7 @@ function guarded(message: JsonObject, call: McpCall, check: Check): Maybe<string
   const sent = (changed: JsonObject): string | null => {
     // Further members are not checked.
     if (changed === given && isEmptyObject(others)) return null;
-    return JSON.stringify({ jsonrpc, id, ...(isObject(result) ? { result: changed } : changed) });
+    return messageText({ jsonrpc, id, ...(isObject(result) ? { result: changed } : changed) });
   };
   return concluded(
     () => check(call.id, given),
@@ -142,7 +143,7 @@ function checkedMessageOfServer(
   const sent = (changed: JsonObject): string | null => {
     // Further members are not checked.
     if (changed === given && isEmptyObject(others)) return null;
-    return JSON.stringify({ jsonrpc, id, method, params: (changed.content as unknown[])[0] });
+    return messageText({ jsonrpc, id, method, params: (changed.content as unknown[])[0] });
   };
   const denied = (thrown: unknown): string => {
     const denial = denialOf(thrown, call);

@@ -8,6 +8,7 @@ import { errorBody, RpcError, type RpcId, rpcCodes } from '../../json-rpc/messag
 import { addGatewayHeaders } from '../../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
+import { messageText } from '../server/message-text.ts';
 
 /** The reply to a request: JSON, or an event stream from the first message on. */
 export interface EventReply {
@@ -136,7 +137,7 @@ export function sendRead(reply: Pick<EventReply, 'send'>, reader: MessageReader)
 
 /** Returns the JSON of a message of a server as `reader` changes it. */
 export async function readMessage(reader: MessageReader, message: JsonObject): Promise<string> {
-  const text = JSON.stringify(message);
+  const text = messageText(message);
   const read = reader.read(text);
   return (isPromise(read) ? await read : read) ?? text;
 }

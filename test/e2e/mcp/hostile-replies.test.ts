@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callTool, echo, mcpClient, request } from '../../support/clients/mcp-client.ts';
+import { callTool, echo, mcpClient, messageOf, request } from '../../support/clients/mcp-client.ts';
 import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
 import { type McpUpstream, startMcpUpstream } from '../../support/tool-servers/mcp-upstream.ts';
 
@@ -142,6 +142,24 @@ describe('a synchronisation', () => {
       await liar.close();
     }
   });
+});
+
+it('a list without a disabled tool: a definition that is nested deeply is an error of the server', async () => {
+  const { server } = await client.addServer('deep', upstream.url);
+  const capabilities = [{ name: 'echo', type: 'tool', enabled: false }];
+  expect((await gateway.admin.put(`/mcp-servers/${server}/capabilities`, { capabilities })).status).toBe(200);
+  const opened = await client.begin('deep');
+  const schema = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+  upstream.override = (_, response) =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(`{"jsonrpc":"2.0","id":9,"result":{"tools":[{"name":"echo"},{"name":"b","inputSchema":${schema}}]}}`);
+  const { status, text } = await client.post('deep', request('tools/list'), opened);
+  upstream.override = null;
+  expect([status, messageOf(text).error]).toMatchObject([
+    502,
+    { message: 'The MCP server deep sent a message that is nested too deeply', data: { code: 'upstream_invalid' } },
+  ]);
 });
 
 describe('a tool that is disabled', () => {
