@@ -109,12 +109,17 @@ describe('a client with sessions at a server of 2026-07-28', () => {
     });
 
     it.each([
-      [202, '', 'replied with status 202'],
-      [204, '', 'replied with status 204'],
-      [200, '{"jsonrpc":"2.0"', 'sent no result (status 200)'],
-      [200, '{"jsonrpc":"2.0","id":9}', 'sent a reply without a result and without an error'],
-      [200, `{"id":9,"result":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_001)}`, 'sent a message that is nested too deeply'],
-    ])('are not a reply of the server with %i %.30s', async (status, body, text) => {
+      ['202', 202, '', 'replied with status 202'],
+      ['204', 204, '', 'replied with status 204'],
+      ['invalid JSON', 200, '{"jsonrpc":"2.0"', 'sent no result (status 200)'],
+      ['no result', 200, '{"jsonrpc":"2.0","id":9}', 'sent a reply without a result and without an error'],
+      [
+        'a deep result',
+        200,
+        `{"id":9,"result":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_001)}`,
+        'sent a message that is nested too deeply',
+      ],
+    ])('may be asked by a call, which fails if the server replies with %s', async (_, status, body, text) => {
       const session = await client.begin('stateless', { ...initialize, params: { ...initialize.params, capabilities } });
       stateless.override = (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(body);
       const reply = await client.post('stateless', echo('a'), session);
