@@ -1,5 +1,6 @@
 import { capabilitiesMax } from '../../contract/protocol/mcp/mcp-sync.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { messageText } from '../server/message-text.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { isRefused, type OwnClientParts, type OwnSession, request, UnknownMethod } from '../sessions/own-client.ts';
 import type { OwnSessions } from '../sessions/own-sessions.ts';
@@ -26,7 +27,7 @@ export async function listItems(parts: OwnClientParts, session: OwnSession, meth
     cursor = result.nextCursor;
     if (typeof cursor !== 'string' || cursor === '' || cursors.has(cursor)) break;
     cursors.add(cursor);
-    length += JSON.stringify(result).length;
+    length += messageText(result).length;
   } while (all.length < capabilitiesMax && cursors.size < pagesMax && length < listLengthMax);
   return all.slice(0, capabilitiesMax);
 }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import type { Clock } from '../../contract/values/time/clock.ts';
+import { messageText } from '../server/message-text.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import type { OwnSessions } from '../sessions/own-sessions.ts';
 import { readItems } from './list-items.ts';
@@ -43,7 +44,7 @@ export function createToolLists(
       const tools = server.rest?.tools ?? (await readItems(sessions, server, caller, 'tools/list'));
       const list = { tools, byName: new Map(tools.map((tool) => [String(tool.name), tool])) };
       seen(server, list);
-      return { list, bytes: JSON.stringify(tools).length };
+      return { list, bytes: messageText(tools).length };
     },
   });
   const keyOf = (server: ServerSettings, caller: string) =>

@@ -162,6 +162,32 @@ it('a list without a disabled tool: a definition that is nested deeply is an err
   ]);
 });
 
+it.each([
+  ['abyss', ''],
+  ['abyss-of-pages', ',"nextCursor":"2"'],
+])('a list of a virtual server states that definitions of a server are nested too deeply: %s', async (slug, more) => {
+  const schema = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+  const liar = await startLiar(() => `"result":{"tools":[{"name":"b","inputSchema":${schema}}]${more}}`);
+  try {
+    await client.addServer(slug, liar.url);
+    const tools = [{ mcp_server_id: slug, tool: 'b' }];
+    await gateway.admin.create('/mcp-virtual-servers', {
+      name: 'Chasm',
+      slug: `${slug}-virtual`,
+      workspace_id: gateway.workspaceId,
+      tools,
+    });
+    const listed = messageOf(
+      (await client.post(`${slug}-virtual`, request('tools/list'), await client.begin(`${slug}-virtual`))).text,
+    ).result;
+    expect(listed._meta['svc-gateway/missing_servers']).toEqual([
+      { server: slug, reason: 'The MCP server sent a message that is nested too deeply' },
+    ]);
+  } finally {
+    await liar.close();
+  }
+});
+
 describe('a tool that is disabled', () => {
   it.each([
     ['with a name in a list', callTool(['echo'] as unknown as string), -32602],
