@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import type { OperationCall } from '../core/contract/provider/provider.ts';
 import { decodeBodySync } from '../core/contract/values/bodies/content-decoder.ts';
+import { partsReader } from '../core/formats/gemini/chat/reply-parts.ts';
 import { reportsLostSession } from '../core/mcp/sessions/lost-session.ts';
 import { RepeatedEvents } from '../core/pipeline/attempt/repeated-events.ts';
 import { replyTo } from '../core/providers/mock/chat-reply.ts';
@@ -44,7 +46,38 @@ function rewritten(stream: HeldStream): string | null {
   return stream.withBody(JSON.parse(JSON.stringify(stream.body).replaceAll('aa', 'bb')));
 }
 
+/** A call of a Gemini model. */
+function geminiCall(): OperationCall {
+  return { model: 'gemini-2.5-flash', dropped: [], adapted: [], strict: true, params: {} } as unknown as OperationCall;
+}
+
 it.each<[string, () => unknown]>([
+  [
+    'grounded replies',
+    () => {
+      const groundingSupports = Array.from({ length: n / 8 }, (_, i) => ({
+        segment: { startIndex: i, endIndex: n + i, text: 'aaaaaaaab' },
+        groundingChunkIndices: [0],
+      }));
+      const groundingMetadata = { groundingChunks: [{ web: { uri: 'http://a.example', title: 'a' } }], groundingSupports };
+      const content = { parts: [{ text: `ä${'a'.repeat(n)}` }] };
+      expect(partsReader(geminiCall()).read({ content, groundingMetadata }).annotations).toHaveLength(n / 8);
+    },
+  ],
+  [
+    'streams with a citation in each event',
+    () => {
+      const reader = partsReader(geminiCall());
+      const content = { parts: [{ text: 'Zürich '.repeat(4) }] };
+      let annotations: readonly object[] = [];
+      for (let i = 0; i < n / 16; i++) {
+        const citations = [{ uri: 'http://a.example', startIndex: 32 * i, endIndex: 32 * i + 7 }];
+        annotations = reader.read({ content, citationMetadata: { citations } }).annotations;
+      }
+      const start = 28 * (n / 16 - 1);
+      expect(annotations).toMatchObject([{ url_citation: { start_index: start, end_index: start + 6 } }]);
+    },
+  ],
   [
     'texts that the mock provider cuts before much white space',
     () => {

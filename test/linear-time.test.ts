@@ -17,7 +17,6 @@ import { emptyUsage } from '../core/contract/values/models/usage.ts';
 import { EventFrames } from '../core/contract/values/text/event-frames.ts';
 import { annotateSources } from '../core/formats/cited-sources.ts';
 import { transcribesOnItsOwn } from '../core/formats/gemini/audio/transcription-request.ts';
-import { annotationsOf } from '../core/formats/gemini/chat/grounding.ts';
 import { partialCall } from '../core/formats/gemini/chat/partial-call.ts';
 import { traitsOf } from '../core/formats/gemini/models.ts';
 import { newWork, toGeminiSchema } from '../core/formats/gemini/schema/json-schema.ts';
@@ -57,15 +56,6 @@ const reply = { text: `a${' '.repeat(n)}`, toolCalls: [], finishReason: 'stop', 
 
 const call = { dropped: [], adapted: [], strict: false, params: {} } as unknown as OperationCall;
 const tools = Array.from({ length: n / 4 }, (_, i) => ({ type: 'function', function: { name: `f${i}` } }));
-const groundedCandidate = {
-  groundingMetadata: {
-    groundingChunks: [{ web: { uri: 'http://a.example', title: 'a' } }],
-    groundingSupports: Array.from({ length: n / 8 }, (_, i) => ({
-      segment: { startIndex: i, endIndex: n + i, text: 'aaaaaaaab' },
-      groundingChunkIndices: [0],
-    })),
-  },
-};
 const manyKeywords = Object.fromEntries(Array.from({ length: n / 20 }, (_, i) => [`k${i}`, 1]));
 const recursive = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`p${i}`, { $ref: '#' }]));
 const manyProperties = Object.fromEntries(Array.from({ length: n / 20 }, (_, i) => [`p${i}`, { type: 'string' }]));
@@ -277,7 +267,6 @@ it.each<[string, () => unknown]>([
   ['unknown parameters', () => unknownParams(n)],
   ['allowed tools', () => withoutAllowedTools({ tools, tool_choice: { type: 'allowed_tools', allowed_tools: { tools } } }, call)],
   ['tool calls that begin with a huge index', () => indexedCalls(4_294_967_294)],
-  ['grounded replies', () => annotationsOf(groundedCandidate, `ä${'a'.repeat(n)}`, call)],
   ['schemas of many parts', () => schemaFor([manyKeywords, ...Array.from({ length: n / 20 }, () => ({}))], {})],
   ['schemas with variants beside many keywords', () => schemaFor([], { ...manyKeywords, anyOf: variants(n / 20) })],
   ['schemas with variants beside many properties', () => schemaFor([], { properties: manyProperties, anyOf: variants(n / 20) })],

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, objectsIn } from '../../../contract/values/j
 import { citationOfRetrieved } from '../../document-citations.ts';
 import { urlCitation, webAddressIn } from '../../openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../reply-notes.ts';
+import type { ReplyText } from './reply-text.ts';
 
 /** Fields of a candidate that chunks and messages carry in another form, or that do not concern the content. */
 const readFields: ReadonlySet<string> = new Set([
@@ -14,7 +15,7 @@ const readFields: ReadonlySet<string> = new Set([
  * a candidate (queries, safety ratings, …) are beside the choice for callers without strict compliance, and reported for strict
  * ones.
  */
-export function annotationsOf(candidate: JsonObject, text: string, call: OperationCall): JsonObject[] {
+export function annotationsOf(candidate: JsonObject, text: ReplyText, call: OperationCall): JsonObject[] {
   const annotations: JsonObject[] = [];
   if (isObject(candidate.groundingMetadata)) annotations.push(...groundingOf(candidate.groundingMetadata, text));
   if (isObject(candidate.citationMetadata)) annotations.push(...citationsOf(candidate.citationMetadata, text));
@@ -43,13 +44,12 @@ function reportFields(candidate: JsonObject, annotated: boolean, call: Operation
 /**
  * Returns one annotation per source of each supported span. A source that supports no span gets an annotation for the whole text.
  */
-function groundingOf({ groundingChunks, groundingSupports }: JsonObject, text: string): JsonObject[] {
+function groundingOf({ groundingChunks, groundingSupports }: JsonObject, text: ReplyText): JsonObject[] {
   const sources = objectsIn(groundingChunks).map(sourceOf);
-  const spanOf = spanReader(text);
   const used = new Set<unknown>();
   const annotations: JsonObject[] = [];
   for (const { segment, groundingChunkIndices } of objectsIn(groundingSupports)) {
-    const [start, end] = spanOf(isObject(segment) ? segment : {});
+    const [start, end] = text.spanOf(isObject(segment) ? segment : {});
     for (const index of Array.isArray(groundingChunkIndices) ? groundingChunkIndices : []) {
       const source = sources[Number(index)];
       used.add(source);
@@ -72,58 +72,10 @@ function sourceIn({ web, retrievedContext, maps, image }: JsonObject): JsonObjec
   return [web, retrievedContext, maps, image].find(isObject);
 }
 
-function citationsOf(metadata: JsonObject, text: string): JsonObject[] {
+function citationsOf(metadata: JsonObject, text: ReplyText): JsonObject[] {
   const listed = Array.isArray(metadata.citations) ? metadata.citations : metadata.citationSources;
-  const spanOf = spanReader(text);
   return objectsIn(listed).flatMap((citation) => {
     const url = webAddressIn(citation.uri);
-    return url === null ? [] : [urlCitation(url, citation.title, ...spanOf(citation))];
+    return url === null ? [] : [urlCitation(url, citation.title, ...text.spanOf(citation))];
   });
-}
-
-/** Characters that one reply may cost in searches for cited texts. Without a limit, 600 KB of supports took five seconds. */
-const searchedCharsMax = 16 * 1024 * 1024;
-
-/** Returns a function that converts Gemini's offsets in UTF-8 bytes to offsets in the text. */
-function spanReader(text: string): (segment: JsonObject) => [number, number] {
-  const indexIn = indexReader(text);
-  let searchedChars = 0;
-  return (segment) => {
-    const [start, end] = [indexIn(segment.startIndex), indexIn(segment.endIndex)];
-    if (typeof segment.text !== 'string' || text.slice(start, end) === segment.text) return [start, end];
-    // The offsets count within a part of the reply, so the cited text locates the citation.
-    searchedChars += text.length;
-    const found = searchedChars > searchedCharsMax ? -1 : text.indexOf(segment.text);
-    return found < 0 ? [start, end] : [found, found + segment.text.length];
-  };
-}
-
-/** Bytes between two entries of the table of `indexReader`. */
-const entryBytes = 256;
-
-/** Returns a function that converts an offset in the bytes of the text to an offset in its characters. */
-function indexReader(text: string): (count: unknown) => number {
-  const length = Buffer.byteLength(text);
-  const clamped = (count: unknown): number => (typeof count === 'number' ? Math.max(0, Math.min(count, length)) : 0);
-  if (length === text.length) return clamped;
-  const bytes = Buffer.from(text);
-  /** Characters before each `entryBytes` bytes. */
-  const table = new Uint32Array(Math.floor(length / entryBytes) + 1);
-  for (let at = 0, chars = 0; at < length; at++) {
-    if (at % entryBytes === 0) table[at / entryBytes] = chars;
-    chars += charsOf(bytes[at] as number);
-  }
-  return (count) => {
-    const end = Math.floor(clamped(count));
-    const entry = Math.min(Math.floor(end / entryBytes), Math.floor((length - 1) / entryBytes));
-    let chars = table[entry] as number;
-    for (let at = entry * entryBytes; at < end; at++) chars += charsOf(bytes[at] as number);
-    return chars;
-  };
-}
-
-/** Returns the UTF-16 code units of the character that begins with this byte; 0 for the other bytes of a character. */
-function charsOf(byte: number): number {
-  if ((byte & 0xc0) === 0x80) return 0;
-  return byte >= 0xf0 ? 2 : 1;
 }

@@ -6,6 +6,7 @@ import { contentOf, kindOf } from '../../sealed-blocks.ts';
 import { dataUrlOf } from '../media.ts';
 import { annotationsOf, documentsOf } from './grounding.ts';
 import { isPieceOfCall, type PartialCall, partialCall } from './partial-call.ts';
+import { ReplyText } from './reply-text.ts';
 import { extraContent, type SignedPart, toBlockSignature } from './signatures.ts';
 
 /**
@@ -54,7 +55,7 @@ export function partsReader(call: OperationCall): PartsReader {
   let last = -1;
   let [calls, images] = [0, 0];
   /** All text so far. Offsets of annotations refer to it. */
-  let text = '';
+  const text = new ReplyText();
   let pending: PartialCall | null = null;
 
   const piece = (kind: typeof open, opening: JsonObject, more: JsonObject | null): BlockPiece => {
@@ -101,7 +102,7 @@ export function partsReader(call: OperationCall): PartsReader {
   };
   const addText = (message: OpenMessage, words: string, signature: string | null): void => {
     if (words !== '' || signature === null) message.content = (message.content ?? '') + words;
-    text += words;
+    text.push(words);
     if (words !== '') message.blocks.push(spoken(words));
     if (signature === null) return;
     message.signature = signature;
