@@ -11,13 +11,14 @@ it.each<[string, boolean, boolean]>([
   ['none has begun', followed(), false],
   ['one has not ended', followed([0, true], [1, false]), false],
   ['each has ended', followed([0, false], [1, true], [0, true]), true],
+  ['one whose index is a text has not ended', followed(['0', true], ['1', false]), false],
   ['one without an index has ended', followed([undefined, true]), true],
 ])('choices of a stream: complete if %s: %s', (_, complete, expected) => {
   expect(complete).toBe(expected);
 });
 
-it('choices of a stream: indexes that are no numbers count as one, because they could fill the memory', () => {
-  expect(followed(['a'.repeat(100), false], [{}, false], ['b', true])).toBe(true);
+it('choices of a stream: long texts and objects as indexes count as one, because they could fill the memory', () => {
+  expect(followed(['a'.repeat(100), false], [{}, false], ['b'.repeat(21), true])).toBe(true);
 });
 
 it('choices of a stream: at most 1,000 are followed', () => {

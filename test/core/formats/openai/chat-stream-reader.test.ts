@@ -188,9 +188,9 @@ describe('an error inside a stream that the gateway changes', () => {
   });
 });
 
-it('chat stream reader: indexes of choices that are no numbers count as one and are not stored', () => {
+it('chat stream reader: indexes of choices that are long or no text count as one and are not stored', () => {
   const reader = chatStreamReader('openai');
   for (const index of ['a'.repeat(100), { a: 1 }]) reader.push({ event: null, data: { choices: [{ index, delta: {} }] } });
-  reader.push({ event: null, data: { choices: [{ index: 'b', delta: {}, finish_reason: 'stop' }] } });
+  reader.push({ event: null, data: { choices: [{ index: 'b'.repeat(100), delta: {}, finish_reason: 'stop' }] } });
   expect(reader.complete()).toBe(true);
 });
