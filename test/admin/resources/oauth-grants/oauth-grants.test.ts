@@ -263,9 +263,8 @@ describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', 
     const page = await fetch(plane.url + (await authorise(null, { state })).location);
     const return_to = /name="return_to" value="([^"]+)"/.exec(await page.text())?.[1]?.replaceAll('&amp;', '&') ?? '';
     const body = new URLSearchParams({ email: ada.email, password: ada.password, return_to });
-    const sent = { body, headers: { 'sec-fetch-site': 'same-origin' }, redirect: 'manual' } as const;
-    const signedIn = await fetch(`${plane.url}/v1/auth/sign-in`, { ...sent, method: 'POST' });
-    expect(signedIn.headers.get('location')).toBe(return_to);
+    const sent = { method: 'POST', body, headers: { 'sec-fetch-site': 'same-origin' }, redirect: 'manual' } as const;
+    expect((await fetch(`${plane.url}/v1/auth/sign-in`, sent)).headers.get('location')).toBe(return_to);
     const { resumeState } = await authorise(ada, Object.fromEntries(new URL(return_to, plane.url).searchParams));
     expect((await decide(ada, resumeState)).url?.searchParams.get('state')).toBe(state);
   });
