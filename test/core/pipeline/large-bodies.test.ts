@@ -87,21 +87,6 @@ describe('a large response', () => {
   });
 });
 
-it('large bodies: one turn runs per turn of the event loop, in the order of the calls', async () => {
-  const memory = new BodyMemory(1);
-  let loops = 0;
-  let isCounting = true;
-  const count = (): void => {
-    loops++;
-    if (isCounting) setImmediate(count);
-  };
-  count();
-  const seen = await Promise.all([1, 2, 3, 4].map(() => memory.turn().then(() => loops)));
-  isCounting = false;
-  expect(new Set(seen).size).toBe(4);
-  expect([...seen].sort((a, b) => a - b)).toEqual(seen);
-});
-
 it('a buffered reply joins its chunks once', () => {
   const held = new HeldReply();
   for (const text of ['a', 'b', 'c']) held.push(200, Buffer.from(text), 'one');

@@ -3,6 +3,7 @@ import { FairShares } from '../sharing/fair-shares.ts';
 import { realTimers, type Timers } from '../time/timers.ts';
 import { BodyIntake } from './body-intake.ts';
 import { type BodyShare, BodyTurns } from './body-turns.ts';
+import { LoopTurns } from './loop-turns.ts';
 import { noBodyMemory, noMoreOfShare } from './no-body-memory.ts';
 
 /** Requests for at most this many bytes may use the whole bound. */
@@ -23,7 +24,7 @@ export class BodyMemory {
   /** Bytes that the requests of each owner hold. */
   readonly #owners = new FairShares();
   readonly #turns: BodyTurns;
-  #lastTurn: Promise<void> = Promise.resolve();
+  readonly #loopTurns = new LoopTurns();
 
   constructor(bytesMax: number, timers: Timers = realTimers) {
     this.bytesMax = bytesMax;
@@ -83,13 +84,9 @@ export class BodyMemory {
     return share;
   }
 
-  /**
-   * Waits for a turn of the event loop in which no other step of a large body runs, so that other requests run between two steps.
-   * Callers continue in the order in which they called.
-   */
+  /** Waits until a step of a large body may run, so that other requests run between the steps. Callers continue in the order of their calls. */
   turn(): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
-    return this.#lastTurn;
+    return this.#loopTurns.next();
   }
 }
 
