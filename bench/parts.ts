@@ -2,7 +2,7 @@
  * Prints how the CPU time of a plain call splits by part of the gateway: samples of V8's profiler in one gateway process under load. A sample
  * in a native function, such as a system call, belongs to the file that called it.
  *
- *     node bench/parts.ts [--seconds 10] [--connections 8] [--stream]
+ *     node bench/parts.ts [--seconds 10] [--connections 8] [--bytes 1024] [--stream]
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -43,6 +43,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     connections: { type: 'string', default: '8' },
+    bytes: { type: 'string', default: '1024' },
     stream: { type: 'boolean', default: false },
   },
 });
@@ -66,7 +67,7 @@ try {
   const target = {
     url: `${gateway.baseUrl}/chat/completions`,
     headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey, 'x-svc-config': config },
-    body: chatBody(values.stream ? 'bench-s32x0' : 'bench-r1024', values.stream, 1024),
+    body: chatBody(values.stream ? 'bench-s32x0' : 'bench-r1024', values.stream, Number(values.bytes)),
   };
   const tool = preferredTool();
   const connections = Number(values.connections);

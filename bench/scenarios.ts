@@ -10,8 +10,8 @@ export interface Scenario {
   readonly replyBytes: { readonly least: number; readonly most: number };
 }
 
-export type ScenarioName = 'plain' | 'stream' | 'pass-through' | 'cached' | 'limited';
-export const scenarioNames: readonly ScenarioName[] = ['plain', 'stream', 'pass-through', 'cached', 'limited'];
+export const scenarioNames = ['plain', 'stream', 'conversation', 'pass-through', 'cached', 'limited'] as const;
+export type ScenarioName = (typeof scenarioNames)[number];
 
 /** The scenarios, with plain bodies and replies of about `bytes`. */
 export function listScenarios(bytes: number): readonly Scenario[] {
@@ -31,6 +31,14 @@ export function listScenarios(bytes: number): readonly Scenario[] {
       title: 'streamed chat completion, 32 frames at once',
       path: '/chat/completions',
       body: chat('bench-s32x0', true),
+      contentType: 'application/json',
+      replyBytes: { least: 32 * 150, most: 32 * 800 },
+    },
+    {
+      name: 'conversation',
+      title: 'streamed turn of a coding agent: 100 KB of messages and tools, 32 frames at once',
+      path: '/chat/completions',
+      body: agentBody('bench-s32x0', 100_000),
       contentType: 'application/json',
       replyBytes: { least: 32 * 150, most: 32 * 800 },
     },
@@ -76,4 +84,31 @@ export function chatBody(model: string, stream: boolean, bytes: number): string 
       ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
     });
   return withText('lorem ipsum '.repeat(bytes / 12 + 1).slice(0, Math.max(1, bytes - withText('').length)));
+}
+
+/** Returns the streamed request of a coding agent, of about `bytes`: 20 tools, and turns with the text of files. Its stream asks for no usage. */
+export function agentBody(model: string, bytes: number): string {
+  const file = 'export function add(a: number, b: number): number {\n\treturn a + b; // "sum"\n}\n\n'.repeat(30);
+  const fields = Array.from({ length: 8 }, (_, i) => [`field_${i}`, { type: 'string', description: `Field ${i} of the tool` }]);
+  const parameters = { type: 'object', properties: Object.fromEntries(fields), required: ['field_0'] };
+  const tools = Array.from({ length: 20 }, (_, i) => ({
+    type: 'function',
+    function: { name: `tool_${i}`, description: 'Reads a part of a file and returns its lines.', parameters },
+  }));
+  const messages: object[] = [{ role: 'system', content: `You edit files.\n${file}` }];
+  const body = { model, messages, tools, stream: true };
+  for (let length = JSON.stringify(body).length, turn = 0; length < bytes; turn++) {
+    const call = {
+      id: `call_${turn}`,
+      type: 'function',
+      function: { name: 'tool_0', arguments: `{"field_0":"src/${turn}.ts"}` },
+    };
+    const added = [
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: call.id, content: file },
+    ];
+    messages.push(...added);
+    length += JSON.stringify(added).length;
+  }
+  return JSON.stringify(body);
 }
