@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { EntityLimits } from '../contract/plugin/context.ts';
+import type { EntityLimits } from '../contract/plugin/requests/entity-limits.ts';
 import { budgetTypes, rateTypes, rateUnits } from '../contract/protocol/limits/limit-kinds.ts';
 import { pathOf, reasonOf } from '../contract/values/errors/input-issues.ts';
 import type { JsonObject } from '../contract/values/json/json.ts';

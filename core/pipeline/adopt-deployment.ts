@@ -2,7 +2,6 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { encode } from './attempt/outgoing-body.ts';
 import { encodeSteps } from './request/large-json/encode-steps.ts';
-import { stepBytes } from './request/large-json/json-steps.ts';
 
 /**
  * Makes a request of Azure's SDKs on a shaped route one of the route below `/v1`: removes `api-version` from its query, and replaces the model of
@@ -32,10 +31,11 @@ export async function adoptDeployment(ctx: RequestContext, deployment: string | 
     ctx.bodyChanged = true;
     return;
   }
+  ctx.bodyLayout = null;
   // The body as if the client had sent it: caches and logs read it.
   const sent = ctx.params as typeof params;
   const lengthHint = ctx.requestBytes + deployment.length;
-  if (ctx.requestBytes > stepBytes) {
+  if (ctx.needsSteps) {
     ctx.body = await ctx.writeInTurns(() => encodeSteps(sent, lengthHint), lengthHint);
     return;
   }

@@ -35,8 +35,7 @@ export function stripModelSlug(ctx: RequestContext): string | null {
   if (model !== null && ctx.params) {
     const split = splitModelSlug(model);
     if (!split) return null;
-    ctx.setParams({ ...ctx.params, model: split.model });
-    ctx.bodyChanged = true;
+    ctx.replaceMembers({ ...ctx.params, model: split.model });
     return split.slug;
   }
   // Clients of Azure's dated API name the model of a session `deployment`.

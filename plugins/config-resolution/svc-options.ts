@@ -27,8 +27,7 @@ export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]
   }
   ctx.gatewayHeaders = headers;
   ctx.svcOptions = names;
-  ctx.setParams(params);
-  ctx.bodyChanged = true;
+  ctx.replaceMembers(params);
 }
 
 function nameOf(key: string, prefixes: readonly string[]): string {

@@ -95,16 +95,18 @@ export class RequestChecks {
    * of the client.
    */
   #sendCheckedNames(ctx: RequestContext): Promise<void> | undefined {
-    const { body, params, form, bodyChanged } = ctx;
-    if (bodyChanged || body === null || params === null || form !== null || body.length === 0) return undefined;
+    const { params, form, bodyLayout } = ctx;
+    const bytes = bodyLayout?.bytes ?? (ctx.bodyChanged ? null : ctx.body);
+    if (bytes === null || params === null || form !== null || bytes.length === 0) return undefined;
     const conclude = (isTwice: boolean): void => {
       if (!isTwice) return;
       ctx.bodyChanged = true;
       this.#states.of(ctx).request = { params, bodyChanged: true };
     };
-    const text = textOf(body);
-    if (text.length > scannedAtOnce) return ctx.inTurns(duplicateKeySteps(text, params)).then(conclude);
-    conclude(hasDuplicateKeys(text, params));
+    const text = textOf(bytes);
+    const parsed = bodyLayout?.parsed ?? params;
+    if (text.length > scannedAtOnce) return ctx.inTurns(duplicateKeySteps(text, parsed)).then(conclude);
+    conclude(hasDuplicateKeys(text, parsed));
     return undefined;
   }
 

@@ -1,5 +1,6 @@
-import type { EntityLimits, Identity, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
+import type { EntityLimits } from '../../core/contract/plugin/requests/entity-limits.ts';
 import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import type { Leases } from '../../core/contract/protocol/limits/leases.ts';
 import type { UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/limits/policies.ts';

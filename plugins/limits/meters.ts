@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EntityLimits } from '../../core/contract/plugin/context.ts';
+import type { EntityLimits } from '../../core/contract/plugin/requests/entity-limits.ts';
 import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/protocol/documents.ts';
 import { limitUnitsMax, valueKeyMax } from '../../core/contract/protocol/limits/budget-rules.ts';
 import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/limits/leases.ts';

@@ -1,10 +1,4 @@
-import type {
-  ConfigDocument,
-  KeyOptions,
-  RateLimitDocument,
-  UsageLimitsDocument,
-  WorkspaceDocument,
-} from '../protocol/documents.ts';
+import type { KeyOptions, WorkspaceDocument } from '../protocol/documents.ts';
 import type { Credentials } from '../provider/provider.ts';
 import type { BodyMemory } from '../values/bodies/body-memory.ts';
 import type { BodyShare } from '../values/bodies/body-turns.ts';
@@ -13,6 +7,7 @@ import type { Secret } from '../values/credentials/secret.ts';
 import { GatewayError } from '../values/errors/errors.ts';
 import type { HeaderList, InboundRequest, RequestBody } from '../values/http/http.ts';
 import type { JsonObject } from '../values/json/json.ts';
+import type { JsonLayout } from '../values/json/json-layout.ts';
 import { storableText } from '../values/json/storable-json.ts';
 import { sumUsage, type Usage } from '../values/models/usage.ts';
 import { cutText } from '../values/text/cut-text.ts';
@@ -35,22 +30,14 @@ import { recordedUsage } from './record/recorded-usage.ts';
 import type { VerdictRecord } from './record/verdict.ts';
 import type { AgentCall } from './requests/agent-call.ts';
 import { CallTimes } from './requests/call-times.ts';
+import type { ConfigChoice } from './requests/config-choice.ts';
 import type { Endpoint } from './requests/endpoint.ts';
+import type { EntityLimits } from './requests/entity-limits.ts';
 import type { McpCall } from './requests/mcp-call.ts';
 import type { PassedRequest } from './requests/passed-traffic.ts';
 import type { RequestPrompt } from './requests/prompt.ts';
 import type { CallPurpose } from './services/provider-call.ts';
 import type { StreamFilter } from './stream-filter.ts';
-
-/** The config that a request selected. The gateway looks up its plan behind the plugins of stage `config`. */
-export interface ConfigChoice {
-  /** The saved config; null if there is none. */
-  readonly document: ConfigDocument | null;
-  /** The text of the inline config; null if there is none. */
-  readonly inline: string | null;
-  /** The mode that a config without cache settings uses; null: no cache. */
-  readonly cacheMode: 'simple' | 'semantic' | null;
-}
 
 /** The caller, as described by its API key or JWT. Holds no secret. */
 export interface Identity extends KeyOptions {
@@ -73,14 +60,6 @@ export interface Identity extends KeyOptions {
     readonly metadata: Readonly<Record<string, string>>;
     readonly allowConfigOverride: boolean;
   };
-}
-
-/** Budgets and rate limits of one entity, as its document has them. */
-export interface EntityLimits {
-  readonly usageLimits: readonly UsageLimitsDocument[];
-  /** ISO time of the last manual reset. */
-  readonly usageResetAt: string | null;
-  readonly rateLimits: readonly RateLimitDocument[];
 }
 
 /** Provider and target fields that request headers and body name. They complete targets that leave these fields open. */
@@ -154,8 +133,11 @@ export class RequestContext {
   /** Query that goes upstream on pass-through routes: the client's, less an `@slug/` in its `model`. */
   query: string;
   body: Uint8Array | null = null;
-  /** True once `params` differ from `body`: the original bytes can no longer be sent. */
-  bodyChanged = false;
+  private bodyDiffers = false;
+  /** The places of the members of `body`; null if none of them may be sent as it came, and for bodies whose JSON is written quickly. */
+  bodyLayout: JsonLayout | null = null;
+  /** True if parsing or writing the JSON of `body` takes more than about a millisecond, and is done in steps. */
+  needsSteps = false;
   /** True once a streamed body has started to be sent: it cannot be sent a second time. */
   bodyTaken = false;
   params: JsonObject | null = null;
@@ -269,6 +251,22 @@ export class RequestContext {
   }
 
   /** Sets the parameters of the body, and the model that they name. */
+  /** True once `params` differ from `body`: the original bytes can no longer be sent. */
+  get bodyChanged(): boolean {
+    return this.bodyDiffers;
+  }
+
+  set bodyChanged(isChanged: boolean) {
+    this.bodyDiffers = isChanged;
+    if (isChanged) this.bodyLayout = null;
+  }
+
+  /** Sets parameters of which some members differ from those of `body`, none of them in place: the others can be sent as they came. */
+  replaceMembers(params: JsonObject): void {
+    this.setParams(params);
+    this.bodyDiffers = true;
+  }
+
   setParams(params: JsonObject): void {
     this.params = params;
     this.modelName = typeof params.model === 'string' ? params.model : null;
@@ -310,7 +308,7 @@ export class RequestContext {
     this.bodyShare = null;
   }
 
-  /** Runs one step per turn of the event loop. Throws `client_closed` if the client disconnects. */
+  /** Runs steps between which other requests run. Throws `client_closed` if the client disconnects. */
   async inTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
     for (;;) {
       await this.memory?.turn();
@@ -333,7 +331,7 @@ export class RequestContext {
   }
 
   /** Counts a written copy of a body. The copy of an earlier attempt is garbage by then, so only growth is counted. */
-  private holdCopy(bytes: number, of: 'request' | 'response'): void {
+  holdCopy(bytes: number, of: 'request' | 'response' = 'request'): void {
     if (bytes <= this.copyBytes) return;
     this.holdBytes(bytes - this.copyBytes, of);
     this.copyBytes = bytes;

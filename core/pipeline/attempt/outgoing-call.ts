@@ -17,6 +17,7 @@ import { encodeForm } from '../request/form-data.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
+import { spliceMembers } from '../request/large-json/splice-members.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { encode, shapedForm, withModel } from './outgoing-body.ts';
 import { hasHeader, passedCall, withoutOurKey } from './passed-call.ts';
@@ -189,7 +190,10 @@ function contentOf(
   const body = operation.toProvider ? operation.toProvider(params, call) : params;
   // The body is unchanged: send the client's own bytes, with unknown fields and number spelling intact.
   if (body === ctx.params && !ctx.bodyChanged) return { contentType: jsonType, body: ctx.body, json: null };
-  if (ctx.requestBytes > stepBytes) return { contentType: jsonType, body: null, json: body };
+  if (ctx.requestBytes > stepBytes) ctx.holdCopy(ctx.requestBytes);
+  const spliced = ctx.bodyLayout === null ? null : spliceMembers(ctx.bodyLayout, body);
+  if (spliced !== null) return { contentType: jsonType, body: spliced, json: null };
+  if (ctx.needsSteps) return { contentType: jsonType, body: null, json: body };
   return { contentType: jsonType, body: encode(body), json: null };
 }
 

@@ -1,4 +1,4 @@
-import type { ConfigChoice } from '../../contract/plugin/context.ts';
+import type { ConfigChoice } from '../../contract/plugin/requests/config-choice.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 

@@ -8,10 +8,10 @@ import {
   type TargetLimits,
   targetLimitsDefault,
 } from '../../contract/plugin/config/gateway-config.ts';
-import type { ConfigChoice } from '../../contract/plugin/context.ts';
 import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import type { GuardrailReference, GuardrailRule, GuardrailSide } from '../../contract/plugin/guardrails/guardrail-config.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
+import type { ConfigChoice } from '../../contract/plugin/requests/config-choice.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors/errors.ts';

@@ -8,7 +8,7 @@ import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { asksForStream } from './asks-for-stream.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
-import { stepBytes } from './large-json/json-steps.ts';
+import { onceBytes, stepBytes } from './large-json/json-steps.ts';
 import { JsonStepError, parseSteps } from './large-json/parse-steps.ts';
 import { peekBody } from './peek-body.ts';
 
@@ -41,8 +41,10 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   const onChunk = isSmall ? undefined : (chunk: Uint8Array) => counted.push(chunk);
   ctx.body = await ctx.readBytes(limits.jsonBytesMax, onChunk);
   if (!isSmall) ctx.holdBytes(counted.heapBytes);
-  const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
+  ctx.needsSteps = counted.heapBytes > onceBytes;
+  const params = ctx.needsSteps ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
   ctx.setParams(params);
+  if (!isSmall && counted.ranges !== null) ctx.bodyLayout = { bytes: ctx.body, parsed: params, ranges: counted.ranges };
   ctx.stream = asksForStream(params, false);
 }
 
@@ -76,6 +78,7 @@ async function readForm(ctx: RequestContext, contentType: string, limits: BodyLi
 
 async function takeWhole(ctx: RequestContext, body: Uint8Array, contentType: string): Promise<void> {
   ctx.requestBytes = body.length;
+  ctx.needsSteps = body.length > stepBytes;
   ctx.form = await parseForm(body, contentType);
   takeParams(ctx, ctx.form);
 }

@@ -39,7 +39,15 @@ it.each([
       ['config', 'pc-a'],
     ]),
     identity: { organisationId: 'o', workspaceId: 'w', keyId: 'k', userId: null, scopes: new Set() },
-    ...{ keyHeader: null, token: null, params: { input_file_id: 'file-1' }, body: null, bodyChanged: false, requestBytes: 0 },
+    ...{
+      keyHeader: null,
+      token: null,
+      params: { input_file_id: 'file-1' },
+      body: null,
+      bodyChanged: false,
+      bodyLayout: null,
+      requestBytes: 0,
+    },
     ...{ form: null, streamedForm: null, requestTarget: null, metadata: {}, query: '' },
   } as unknown as RequestContext;
   const options = { prefixes: ['x-svc-'], defaultMarkers: [], timeouts: {}, now: Date.now } as unknown as OutgoingOptions;

@@ -173,6 +173,14 @@ it.each<[string, string]>([
   ['/v1/chat/completions', '{"model":"m","messages":[{"role":"user","content":"a secret","content":"x"}]}'],
   ['/v1/proxy/chat/completions', '{"model":"m","messages":[{"role":"user","content":"a secret","content":"x"}]}'],
   ['/v1/chat/completions', `{"messages":[{"role":"user","content":"a secret","content":"x"}],"model":"${' '.repeat(300_000)}m"}`],
+  [
+    '/v1/chat/completions',
+    `{"messages":[{"role":"user","content":"a secret","content":"x"}],"stream":true,"pad":"${' '.repeat(9000)}"}`,
+  ],
+  [
+    '/v1/chat/completions',
+    `{"model":"@one/m","messages":[{"role":"user","content":"a secret","content":"x"}],"x":"${' '.repeat(9000)}"}`,
+  ],
 ])('%s %.100s has a name twice: the value that is not checked is not sent', async (path, body) => {
   const { calls } = await ask(path, body, { input_guardrails: contains('all_messages') }, ok);
   expect(calls.some((call) => String(call.body).includes('secret'))).toBe(false);

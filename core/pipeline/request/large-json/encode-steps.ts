@@ -119,7 +119,7 @@ class StepEncoder {
 }
 
 /** Returns the approximate number of characters left of `room` after the JSON of this value. Negative if it does not fit. */
-function roomAfter(value: unknown, room: number): number {
+export function roomAfter(value: unknown, room: number): number {
   let left = room - scalarLength;
   if (typeof value === 'string') return left - value.length;
   if (!isSplit(value) || left < 0) return left;
