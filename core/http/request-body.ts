@@ -57,6 +57,10 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     this.intake = intake;
   }
 
+  get turnBytes(): number | undefined {
+    return this.length === -1 ? undefined : this.length;
+  }
+
   bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
     if (this.failure !== null) return Promise.reject(this.failure);
     if (this.length > maxBytes || this.receivedBytes > maxBytes) return Promise.reject(this.fail(bodyTooLarge(maxBytes)));

@@ -2,6 +2,8 @@ import { noBodyMemory } from './no-body-memory.ts';
 
 /** A large body that is being received. Its reading can be interrupted between two reads of the socket. */
 export interface ArrivingBody {
+  /** Length of the whole body. Absent if it is unknown, or if its bytes take longer than copying them: the body has a turn of its own. */
+  readonly turnBytes?: number | undefined;
   /** Stops reading the socket. */
   holdBack(): void;
   /** Processes stored bytes, then continues reading. Returns true if a further turn is needed first. */
@@ -22,8 +24,8 @@ const waitingPerTurn = 64;
 
 /**
  * Shares the event loop between large bodies and all other requests. uWebSockets.js reads a socket until its client has no more to send,
- * in one turn: 22 uploads of 30 MB blocked a process for 1.3 s. After `turnBytesMax` bytes of a turn all large bodies are held back; each
- * later turn lets one go on, in their order; more than one if over 64 wait.
+ * in one turn: 22 uploads of 30 MB blocked a process for 1.3 s. After `turnBytesMax` bytes of a turn all large bodies are held back. Each
+ * later turn lets the first of them go on, and further ones while their lengths are `turnBytesMax` together, or if over 64 wait.
  */
 export class BodyIntake {
   readonly #unreadBytesMax: number;
@@ -92,9 +94,11 @@ export class BodyIntake {
   readonly #turn = (): void => {
     this.#isScheduled = false;
     this.#turnBytes = 0;
-    let count = Math.ceil(this.#waiting.size / waitingPerTurn);
+    let least = Math.ceil(this.#waiting.size / waitingPerTurn);
+    let room = turnBytesMax;
     for (const body of this.#waiting) {
-      if (count-- === 0) break;
+      room -= body.turnBytes ?? turnBytesMax;
+      if (least-- <= 0 && room < 0) break;
       this.#waiting.delete(body);
       if (body.goOn()) this.#waiting.add(body);
     }

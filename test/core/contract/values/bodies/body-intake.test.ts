@@ -44,6 +44,21 @@ it('large bodies: all wait once a turn has brought more, and go on one per turn 
   expect(turns).toEqual([['b on'], ['c on'], ['a on'], ['b on'], []]);
 });
 
+it('large bodies: those that are short together go on in one turn, in their order', async () => {
+  const intake = new BodyIntake();
+  const log: string[] = [];
+  const lengths = [400, 300, 400, 5000, 10, undefined, 20].map((kibi) => (kibi === undefined ? undefined : kibi * 1024));
+  for (const turnBytes of lengths)
+    intake.take({ turnBytes, holdBack: () => undefined, goOn: () => log.push(`${turnBytes}`) < 0 }, mebi);
+  const turns: string[][] = [];
+  for (let turn = 0; turn < 6; turn++) {
+    await nextTurn();
+    turns.push(log.splice(0));
+  }
+  const [a, b, c, d, e, f, g] = lengths.map(String);
+  expect(turns).toEqual([[a, b], [c], [d], [e], [f], [g]]);
+});
+
 it('large bodies: one that sends bytes while it waits is paused again, and a closed one gets no turn', async () => {
   const intake = new BodyIntake();
   const { log, bodies } = newBodies(['a', 'b']);
