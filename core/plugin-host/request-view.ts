@@ -90,6 +90,8 @@ class RequestView implements PluginContext {
   }
 
   get params(): JsonObject | null {
+    // The plugin may change values in place.
+    this.#ctx.bodyLayout = null;
     return isExplained(this.#ctx) ? null : this.#ctx.params;
   }
 

@@ -62,7 +62,10 @@ function guardOptional(operation: Operation, issue: Issue): Partial<Operation> {
     ...(ofCall ? { ofCall: (call) => guardChosen(ofCall.call(operation, call), issue) } : {}),
     ...(usageOfCall ? { usageOfCall: (call) => checkedUsage(usageOfCall.call(operation, call)) } : {}),
     ...(toProvider
-      ? { toProvider: (params, call) => bodyOf(toProvider.call(operation, params, call), 'toProvider', issue) }
+      ? {
+          toProvider: (params, call) => bodyOf(toProvider.call(operation, params, call), 'toProvider', issue),
+          changesInPlace: true as const,
+        }
       : {}),
     ...(fromProvider
       ? { fromProvider: (reply, call) => bodyOf(fromProvider.call(operation, reply, call), 'fromProvider', issue) }

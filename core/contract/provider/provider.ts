@@ -210,6 +210,8 @@ export interface Operation {
    * client's format. May throw GatewayError `bad_request` naming the parameter.
    */
   toProvider?(params: JsonObject, call: OperationCall): JsonObject;
+  /** Set for third-party adapters: `toProvider` may have changed values in place, so that no member is sent as the client wrote it. */
+  readonly changesInPlace?: true;
   /**
    * Returns the request if the provider needs something other than `toProvider`'s JSON: a form made of JSON, JSON made of the
    * client's form (`call.form`), or bytes. Null has the effect of absence: a client's form is forwarded as a form (unchanged

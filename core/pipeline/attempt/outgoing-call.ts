@@ -191,7 +191,7 @@ function contentOf(
   // The body is unchanged: send the client's own bytes, with unknown fields and number spelling intact.
   if (body === ctx.params && !ctx.bodyChanged) return { contentType: jsonType, body: ctx.body, json: null };
   if (ctx.requestBytes > stepBytes) ctx.holdCopy(ctx.requestBytes);
-  const spliced = ctx.bodyLayout === null ? null : spliceMembers(ctx.bodyLayout, body);
+  const spliced = ctx.bodyLayout === null || operation.changesInPlace ? null : spliceMembers(ctx.bodyLayout, body);
   if (spliced !== null) return { contentType: jsonType, body: spliced, json: null };
   if (ctx.needsSteps) return { contentType: jsonType, body: null, json: body };
   return { contentType: jsonType, body: encode(body), json: null };

@@ -213,6 +213,16 @@ describe('changes of a request by a plugin', () => {
     expect(harness.records).toMatchObject([{ metadata: { tag: 'blue' }, model: 'other' }]);
   });
 
+  it('values that a plugin changes in place reach the provider, also in a long request that loses its slug', async () => {
+    const add = (ctx: PluginContext) => void (ctx.params?.messages as unknown[]).push({ role: 'user', content: 'added' });
+    for (const length of [10, 10_000]) {
+      const harness = createHarness({ plugins: [pluginOf(() => ({ onRequest: add }))] });
+      const messages = [{ role: 'user', content: 'a'.repeat(length) }];
+      await harness.send({ ...chat, body: { model: '@one/m', messages } });
+      expect(String(harness.calls[0]?.body)).toContain('added');
+    }
+  });
+
   it.each([
     ['a field that is for reading', (ctx: never) => Object.assign(ctx, { identity: null }), 'identity'],
     ['metadata that are no texts', (ctx: never) => Object.assign(ctx, { metadata: { n: 1 } }), 'ctx.metadata: expected'],

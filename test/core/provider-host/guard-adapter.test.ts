@@ -10,9 +10,14 @@ import type {
   UsageUnit,
 } from 'svc-gateway/provider-adapter';
 import { describe, expect, it } from 'vitest';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import type { Target } from '../../../core/contract/plugin/plan.ts';
 import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
+import { type OutgoingOptions, shapedCall } from '../../../core/pipeline/attempt/outgoing-call.ts';
+import type { ResolvedTarget } from '../../../core/pipeline/target/resolve-target.ts';
 import { guardAdapter } from '../../../core/provider-host/guard-adapter.ts';
 import { callOf } from '../providers/contract-suite.ts';
 
@@ -141,4 +146,39 @@ describe('the adapter of a third-party provider', () => {
     const { chatComplete } = guardAdapter(adapterOf({ ofCall: () => undefined })).operations;
     expect(chatComplete?.ofCall?.(call)).toBeUndefined();
   });
+});
+
+it('a request of which an adapter has changed values in place is sent with them', () => {
+  const toProvider = (params: JsonObject) => {
+    (params.messages as JsonObject[])[0] = { role: 'user', content: 'changed' };
+    return { ...params, n: 1 };
+  };
+  const adapter = guardAdapter(adapterOf({ toProvider }));
+  const text = '{"model":"m","messages":[{"role":"user","content":"given"}]}';
+  const params = JSON.parse(text);
+  const ctx = {
+    endpoint: { operation: 'chatComplete', method: 'POST', body: 'json' },
+    request: { method: 'POST', path: '/v1/chat/completions', header: () => undefined },
+    ...{
+      gatewayHeaders: new Map(),
+      identity: null,
+      keyHeader: null,
+      token: null,
+      params,
+      body: Buffer.from(text),
+      bodyChanged: false,
+    },
+    ...{ bodyLayout: { bytes: Buffer.from(text), parsed: params, ranges: [1, 9, 12, 13, 24, text.length - 1] } },
+    ...{ requestBytes: text.length, form: null, streamedForm: null, requestTarget: null, metadata: {}, query: '' },
+  } as unknown as RequestContext;
+  const target = {
+    adapter,
+    settings: {},
+    headers: [],
+    origin: 'https://acme.example',
+    basePath: '',
+  } as unknown as ResolvedTarget;
+  const options = { prefixes: ['x-svc-'], defaultMarkers: [], timeouts: {}, now: Date.now } as unknown as OutgoingOptions;
+  const { call: sent } = shapedCall(ctx, {} as Target, target, options);
+  expect(String(sent.body)).toBe('{"model":"m","messages":[{"role":"user","content":"changed"}],"n":1}');
 });
