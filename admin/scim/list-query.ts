@@ -5,8 +5,8 @@ import { attributesQuery } from './define-scim-route.ts';
 /** Maximum number of resources of a page, also stated by ServiceProviderConfig. */
 export const pageMax = 200;
 
-const number = (fallback: string) =>
-  v.optional(v.pipe(v.string(), v.regex(/^-?\d{1,9}$/, 'a whole number is expected'), v.transform(Number)), fallback);
+const wholeText = v.pipe(v.string(), v.regex(/^-?\d{1,9}$/, 'a whole number is expected'));
+const number = (fallback: string) => v.optional(v.pipe(wholeText, v.transform(Number)), fallback);
 
 const short = v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'));
 const filterText = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
@@ -30,7 +30,10 @@ export const listQuery = v.object({
 export type ListQuery = v.InferOutput<typeof listQuery>;
 
 const names = v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(100)));
-const whole = v.optional(v.pipe(v.number(), v.integer('a whole number is expected')));
+/** The client of the Java library SCIM-SDK sends texts. */
+const whole = v.optional(
+  v.union([v.pipe(v.number(), v.integer('a whole number is expected')), wholeText], 'a whole number is expected'),
+);
 
 /** Body of `POST …/.search` (RFC 7644 §3.4.3): the query of a list, for filters that must not be in a URL. */
 export const searchBody = v.pipe(

@@ -61,8 +61,10 @@ export function patchSteps(body: v.InferOutput<typeof patchBody>, schema: string
     const at = `Operations[${index}]`;
     if (path) return [{ op, path: parsePath(path, schema, `${at}.path`), isNamed: true, value }];
     if (op === 'remove') throw new ScimError('noTarget', `${at}.path: required for remove`);
-    if (!isObject(value)) throw new ScimError('invalidValue', `${at}.value: an object is expected if there is no path`);
-    return Object.entries(value).flatMap(([name, inner]) => ofName(name, inner, schema, op, at));
+    // The client of the Java library SCIM-SDK sends the object in a list.
+    const attributes = Array.isArray(value) && value.length === 1 ? value[0] : value;
+    if (!isObject(attributes)) throw new ScimError('invalidValue', `${at}.value: an object is expected if there is no path`);
+    return Object.entries(attributes).flatMap(([name, inner]) => ofName(name, inner, schema, op, at));
   });
 }
 

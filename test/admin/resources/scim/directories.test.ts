@@ -3,6 +3,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { type ScimAsk, scimClient, scimClientWith } from '../../support/scim-client.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 import { entraSteps } from './entra-steps.ts';
+import { javaSdkSteps } from './java-sdk-steps.ts';
 import { oktaSteps } from './okta-steps.ts';
 
 describe.each(ruleDatabases)('SCIM as directories use it, on %s', (database) => {
@@ -28,6 +29,7 @@ describe.each(ruleDatabases)('SCIM as directories use it, on %s', (database) => 
   it.each([
     ['the validator and the provisioning service of Microsoft Entra ID', entraSteps],
     ['the SCIM 2.0 tests and the provisioning of Okta', oktaSteps],
+    ['the client of the Java library SCIM-SDK', javaSdkSteps],
   ])('passes the steps of %s', async (_, steps) => {
     known = { token: 'none', unknownId: '7f76453a-919d-4138-8190-4646281900aa' };
     for (const { what, send, status, reply, save = {}, withToken } of steps) {
