@@ -103,6 +103,13 @@ function checkLife({ exp, iat }: Claims, { jwt }: OrganisationDocument, nowMs: n
   }
 }
 
+/** Failed checks of registered claims. Expected values are left out, because they are part of replies. */
+const failed: Readonly<Record<string, string>> = {
+  iss: 'is not the issuer that the organisation requires (jwt.issuer)',
+  aud: 'does not contain the audience that the organisation requires (jwt.audience)',
+  nbf: 'is in the future. Check the clocks of both servers',
+};
+
 /** Returns the payload if signature and registered claims are valid. Throws GatewayError. */
 async function checkSignature(token: string, key: KeyObject, { jwt }: OrganisationDocument, nowMs: number): Promise<JsonObject> {
   try {
@@ -117,7 +124,10 @@ async function checkSignature(token: string, key: KeyObject, { jwt }: Organisati
     return payload as JsonObject;
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw expired();
-    if (error instanceof errors.JWTClaimValidationFailed) throw invalid(`the claim ${error.claim} is invalid`);
+    if (error instanceof errors.JWTClaimValidationFailed) {
+      const isOfAnotherType = error.reason === 'invalid';
+      throw invalid(`the claim ${error.claim} ${(isOfAnotherType ? undefined : failed[error.claim]) ?? 'is invalid'}`);
+    }
     if (error instanceof errors.JOSEError) throw invalid('the signature cannot be verified');
     throw error;
   }
