@@ -76,8 +76,7 @@ async function accountPage({ c, api }: PageCall, { message, done }: Exclude<Outc
   const body = html`${alertOf(message)}${message === null && done !== '' ? html`<p role="status">${done}</p>` : ''}
 <p>Signed in as <strong>${self.body.user?.email ?? ''}</strong> at ${self.body.organisation.name}.</p>
 <form method="post" action="account"><button class="plain" name="action" value="logout">Sign out</button></form>
-${factorSection(factors.body)}
-${passwordSection()}
+${self.body.has_password === 1 ? html`${factorSection(factors.body)}\n${passwordSection()}` : providerSection()}
 ${sessionSection(sessions.body.data)}`;
   return pageReply({ title: 'Account security', body, scripts: ['webauthn.js'], status: message === null ? 200 : 400 });
 }
@@ -122,6 +121,11 @@ ${
 <details><summary>Create new codes</summary><form method="post" action="account">${passwordField()}
 <p><button name="action" value="codes">Create new codes</button></p></form></details>`
 }`;
+}
+
+function providerSection(): Html {
+  return html`<h2>Password and second factors</h2>
+<p>You have no password here. You sign in at your identity provider, which manages your password and second factors.</p>`;
 }
 
 function passwordSection(): Html {

@@ -21,7 +21,9 @@ const kinds: Readonly<Record<string, LinkKind>> = {
     title: 'Accept the invitation',
     route: '/auth/invites/accept',
     done: '',
-    fields: () => html`${name('First name', 'first_name', 'given-name')}${name('Last name', 'last_name', 'family-name')}
+    fields:
+      () => html`<p>If your organisation uses single sign-on, <a href="sign-in">sign in there</a> instead. That accepts the invitation.</p>
+${name('First name', 'first_name', 'given-name')}${name('Last name', 'last_name', 'family-name')}
 ${newPasswordField('password')}`,
     body: (form) => ({
       password: form('password'),

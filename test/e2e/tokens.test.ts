@@ -330,6 +330,7 @@ describe('a JWT in the admin API', () => {
           scopes: ['configs.list', 'logs.export'],
         },
       ],
+      has_password: null,
       scopes: [],
       session: null,
       object: 'self',

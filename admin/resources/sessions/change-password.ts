@@ -17,11 +17,12 @@ type Call = AdminCall<unknown, v.InferOutput<typeof changePasswordBody>>;
 export async function changePassword(call: Call, userId: string): Promise<void> {
   const { body, em, organisationId, services, actor } = call;
   const user = await em.findOneOrFail(users, { id: userId, organisationId }, { populate: ['passwordHash'] });
+  if (!user.passwordHash) throw forbidden('This user has no password. They sign in at an identity provider');
   const succeeded = services.attempts.begin(user.email, `session ${actor.keyId}`);
   if (!succeeded) throw new TooManyRequests(60);
   let wrong = false;
   try {
-    if (!(await verifyPassword(body.current_password, user.passwordHash ?? null))) {
+    if (!(await verifyPassword(body.current_password, user.passwordHash))) {
       wrong = true;
       throw forbidden('current_password: wrong password');
     }

@@ -33,6 +33,8 @@ const sessionEntries = {
 const selfReply = v.strictObject({
   /** Null for a token without a user here. */
   user: v.nullable(userReply),
+  /** 0: the user signs in at an identity provider only. Null for a JWT. */
+  has_password: v.nullable(v.picklist([0, 1])),
   organisation: v.strictObject({ id: v.string(), name: v.string() }),
   workspaces: v.array(
     v.strictObject({
@@ -78,7 +80,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
       if (isToken(actor)) return selfOfToken(em, actor);
       const { userId, role, memberships, createdAt, expiresAt } = mustBeSignedIn(actor.session);
       const organisation = await em.findOneOrFail(organisations, { id: organisationId });
-      const user = await em.findOneOrFail(users, { id: userId, organisationId });
+      const user = await em.findOneOrFail(users, { id: userId, organisationId }, { populate: ['passwordHash'] });
       const reach = role === 'member' ? { id: { $in: [...memberships.keys()] } } : {};
       const rows = await em.find(
         workspaces,
@@ -87,6 +89,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
       );
       return {
         user: await toUserDetail(em, user),
+        has_password: user.passwordHash ? 1 : 0,
         organisation: { id: organisation.id, name: organisation.name },
         workspaces: rows.map(({ id, slug, name }) => {
           const membership = memberships.get(id) ?? { role: 'admin' as const, scopes: actor.scopes };

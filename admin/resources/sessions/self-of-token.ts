@@ -16,6 +16,7 @@ export async function selfOfToken(em: EntityManager, actor: Actor) {
   const role = user && (await roleOf(em, user, workspaceId));
   return {
     user: user && (await toUserDetail(em, user)),
+    has_password: null,
     organisation: { id: organisation.id, name: organisation.name },
     workspaces: [{ id, slug, name, role, scopes: [...actor.scopes] }],
     scopes: [],

@@ -7,6 +7,7 @@ import { until } from '../../support/until.ts';
 import { browserMissing, launchBrowser, violations } from '../support/browser.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { arrive, newConnection, verifiedDomain } from '../support/sign-in.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
 const origin = 'http://localhost';
@@ -96,6 +97,24 @@ describe('pages for people', () => {
   it('the account page leads to the sign-in without a session', async () => {
     const reply = await fetch(`${plane.url}/v1/auth/account`, { redirect: 'manual' });
     expect(reply.headers.get('location')).toBe('sign-in');
+  });
+
+  it('the account page of a user without a password has no form that needs one', async () => {
+    const connectionId = await newConnection(plane);
+    const known = { connectionId, subject: 'sub-grace', email: `grace@${verifiedDomain}`, emailVerified: true };
+    const { auth_token: key } = await arrive(plane, known);
+    const page = await (await fetch(`${plane.url}/v1/auth/account`, { headers: { cookie: `svc_session=${key}` } })).text();
+    expect(page).toContain('You sign in at your identity provider');
+    expect(page).not.toContain('type="password"');
+    const body = { current_password: 'none', new_password: 'correct horse battery' };
+    const reply = await plane.ask('POST', '/auth/password', { key, body });
+    expect(reply).toMatchObject({ status: 403, body: { data: { message: expect.stringContaining('has no password') } } });
+  });
+
+  it('the page of an invitation leads to the sign-in, where single sign-on accepts it', async () => {
+    const { body } = await plane.ask('POST', '/admin/users/invites', { body: { email: 'guest@example.com', role: 'member' } });
+    const page = await (await post('link', { link: body.invite_link }, { 'sec-fetch-site': 'same-origin' })).text();
+    expect(page).toMatch(/single sign-on, <a href="sign-in">sign in there<\/a>/);
   });
 
   /** Registers an MCP client with this name. Returns the address that asks for access to an MCP server. */
