@@ -91,11 +91,18 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   if (workspace === undefined) throw invalid('the claim svc_workspace or workspace_slug is missing');
   if (sent.iat !== undefined && (sent.iat - skewSeconds) * 1000 > nowMs) throw invalid('the claim iat is in the future');
   const subject = subjectOf(payload);
+  const email = subject === null ? null : emailOf(subject);
+  // Users of some identity providers can enter any address: that of an owner, or one whose user has no lower role.
+  if (email !== null && (payload.email_verified === false || payload.email_verified === 'false')) {
+    throw invalid(
+      'the subject is an e-mail, and the claim email_verified is false. Verify the e-mail at the issuer, or send another subject',
+    );
+  }
   return {
     exp: sent.exp,
     iat: sent.iat ?? null,
     subject,
-    email: subject === null ? null : emailOf(subject),
+    email,
     workspace,
     scopes: scopesOf(sent),
     // Some signers send "" for an absent claim.

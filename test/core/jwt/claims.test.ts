@@ -81,6 +81,18 @@ describe('the scopes claim', () => {
 });
 
 describe('the user claim', () => {
+  it.each([{ email_id: 'ada@example.com' }, { sub: 'nobody@example.com' }])(
+    'is rejected as an e-mail that is not verified: %j',
+    async (claims) => {
+      for (const email_verified of [false, 'false']) {
+        const refusal = await test.refusal(test.sign({ ...claims, email_verified }));
+        expect(refusal).toMatchObject({ status: 401, message: expect.stringContaining('email_verified is false') });
+      }
+      await test.verify(test.sign({ ...claims, email_verified: true }));
+      await test.verify(test.sign({ sub: 'machine 7', email_verified: false }));
+    },
+  );
+
   it('is the first of email_id, sub and uid with an e-mail, limited to the user’s role', async () => {
     const scope = 'completions.write logs.write';
     for (const claims of [
