@@ -38,7 +38,7 @@ function refusalOf(error: unknown): unknown {
   const text = texts.map((one) => explained.get(one) ?? one)[0] ?? 'unexpected form';
   const name = chain.map(nameIn).find((one) => one !== null) ?? null;
   const named = name === null || text.includes(`"${name}"`) ? text : `"${name}": ${text}`;
-  const source = response ? ` (${sourceOf(response)})` : '';
+  const source = response ? ` (${sourceOf(response)})${isDiscovery(response) ? '. Check oidc.issuer' : ''}` : '';
   return new SignInRefusal('invalid_response', `The reply of the identity provider is not valid: ${plain(named + source)}`);
 }
 
@@ -55,11 +55,20 @@ const explained: ReadonlyMap<string, string> = new Map([
     'unsupported JWS algorithm',
     'the user info has an unsupported signature. Turn it off at the provider, or use an asymmetric one',
   ],
+  ['unexpected JWT "alg" header parameter', 'unexpected "alg". Set oidc.id_token_signing_alg to the algorithm of the ID tokens'],
+  [
+    'discovered metadata issuer does not match the expected issuer',
+    'the metadata has another "issuer". Set oidc.issuer to exactly that text',
+  ],
 ]);
 
 /** Returns true for a status with which a host reports that it cannot respond now. */
 export function isOutage({ status }: Pick<Response, 'status'>): boolean {
   return status >= 500 || status === 429;
+}
+
+function isDiscovery({ url }: Pick<Response, 'url'>): boolean {
+  return url.endsWith('/.well-known/openid-configuration');
 }
 
 /** Names the status and the address of a response, for errors. */

@@ -1,4 +1,4 @@
-import { CompactEncrypt, generateKeyPair } from 'jose';
+import { CompactEncrypt, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeOidcProvider, type Lies, startFakeOidcProvider } from '../../support/fakes/fake-oidc-provider.ts';
 import { claimsOf, newBrowser } from '../support/oidc-sign-in.ts';
@@ -54,6 +54,18 @@ describe.each(ruleDatabases)('errors of an OpenID Connect provider, on %s', (dat
     const reply = await signIn({ statuses: { [path]: status } });
     const named = expect.stringContaining(`(status ${status} of ${provider.issuer}${path})`);
     expect([reply.status, reply.body.data.message]).toEqual([401, named]);
+  });
+
+  const signWithPs256 = async (claims: Record<string, unknown>) =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'PS256' }).sign((await generateKeyPair('PS256')).privateKey);
+
+  it.each<[string, Lies, string]>([
+    ['metadata that do not exist', { statuses: { '/.well-known/openid-configuration': 404 } }, 'Check oidc.issuer'],
+    ['another issuer', { metadata: { issuer: 'https://id.example.com/' } }, 'Set oidc.issuer to exactly that text'],
+    ['another algorithm', { forge: signWithPs256 }, 'Set oidc.id_token_signing_alg'],
+  ])('%s: the message names the setting of the connection', async (_, lies, setting) => {
+    const { status, body } = await signIn(lies);
+    expect([status, body.data.message]).toEqual([401, expect.stringContaining(setting)]);
   });
 
   it('an encrypted ID token is named', async () => {
