@@ -89,7 +89,8 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   const sent = parsed.output;
   const workspace = sent.svc_workspace ?? sent.workspace_slug;
   if (workspace === undefined) throw invalid('the claim svc_workspace or workspace_slug is missing');
-  if (sent.iat !== undefined && (sent.iat - skewSeconds) * 1000 > nowMs) throw invalid('the claim iat is in the future');
+  if (sent.iat !== undefined && (sent.iat - skewSeconds) * 1000 > nowMs)
+    throw invalid('the claim iat is in the future. Check the clocks of both servers');
   const subject = subjectOf(payload);
   const email = subject === null ? null : emailOf(subject);
   // Users of some identity providers can enter any address: that of an owner, or one whose user has no lower role.

@@ -102,7 +102,7 @@ function scopesOfUser(
   workspaceId: string,
 ): ReadonlySet<string> {
   const allowed = user.everywhere ?? user.places[workspaceId];
-  if (!allowed) throw forbidden('the user of this token is not a member of the workspace');
+  if (!allowed) throw forbidden('the user of this token was deactivated, or is not a member of the workspace');
   return new Set(scopes.filter((scope) => allowed.includes(scope)));
 }
 

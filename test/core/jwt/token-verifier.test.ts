@@ -138,7 +138,7 @@ describe('a JWT', () => {
     await test.verify(test.sign({ nbf: now + 3, iat: now + 3 }));
     expect((await test.refusal(test.sign({ nbf: now + 8 }))).message).toContain('the claim nbf is in the future');
     expect((await test.refusal(test.sign({ nbf: 'now' }))).message).toContain('the claim nbf is invalid');
-    expect((await test.refusal(test.sign({ iat: now + 8 }))).message).toContain('iat');
+    expect((await test.refusal(test.sign({ iat: now + 8 }))).message).toContain('iat is in the future. Check the clocks');
   });
 
   it('must match issuer and audience if the organisation sets them', async () => {
