@@ -78,6 +78,22 @@ describe.each(ruleDatabases)('errors of an OpenID Connect provider, on %s', (dat
     expect([status, body.data.message]).toEqual([401, expect.stringContaining('is encrypted, which is not supported')]);
   });
 
+  it('the page of a rejected account names the way to another one', async () => {
+    const pageOf = async (claims: object, lies: Lies = {}) => {
+      const begun = await plane.ask('POST', '/auth/login', { key: null, body: { email: 'ada@example.com' } });
+      const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
+      provider.lies = lies;
+      const { pathname, search } = new URL(provider.authorize(begun.body.url, { ...claimsOf('ada'), ...claims }));
+      const reply = await fetch(plane.url + pathname + search, { headers: { cookie, accept: 'text/html' } });
+      provider.lies = {};
+      return reply.text();
+    };
+    const hint = 'To use another account, sign out at your identity provider first.';
+    expect(await pageOf({ email_verified: false })).toContain(hint);
+    expect(await pageOf({ email: 'ada@elsewhere.example' })).toContain(hint);
+    expect(await pageOf({}, { responseIssuer: 'https://id.example.com' })).not.toContain(hint);
+  });
+
   it('keys that cannot be read for a logout are an outage of the provider', async () => {
     const { data } = (await plane.ask('GET', '/admin/sso-connections')).body;
     provider.lies = { statuses: { '/jwks': 500 } };
