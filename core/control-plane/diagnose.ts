@@ -108,6 +108,8 @@ const notAllowed =
  */
 export function failureText(error: GatewayError): string {
   if (error.code === 'upstream_connect') return connectError(error.detail ?? '');
+  // The limit is the service's own: no request has sent it.
+  if (error.code === 'request_timeout' && error.waitedMs !== null) return `no response within ${error.waitedMs} ms`;
   // A reason from the text of the URL is in the message, and one from the look-up of its name is in the detail.
   if (error.code === 'invalid_custom_host') return error.detail === null ? error.message : notAllowed;
   return error.message;

@@ -86,6 +86,11 @@ it.each<[...ConstructorParameters<typeof GatewayError>, RegExp]>([
   ],
   ['invalid_custom_host', { message: 'Invalid custom host: must not use port 22' }, /must not use port 22/],
   ['upstream_connect', { detail: 'ECONNREFUSED: connect ECONNREFUSED 10.0.0.5:443' }, /^no server listens/],
+  [
+    'request_timeout',
+    { message: 'Request exceeded the timeout sent in the request', waitedMs: 5_000 },
+    /^no response within 5000 ms$/,
+  ],
   ['internal', { detail: 'cannot read 10.0.0.5 of undefined' }, /./],
 ])('the reason of a failed call names no address that a host resolved to: %s %j', (code, extras, words) => {
   const text = failureText(new GatewayError(code, extras));
