@@ -88,7 +88,7 @@ function readerOf(reading: Reading): MessageReader {
         return isPromise(read) ? read.then(same) : same(read);
       }
       if (message.id === null || isErrorWithoutId(message)) {
-        if (!isObject(message.error)) return mustRead ? '' : null;
+        if (!isObject(message.error)) return mustRead || isReply ? '' : null;
         if (checkResult === null) return null;
         const error = guarded(message, call, checkResult);
         return isPromise(error) ? error.then(same) : same(error);

@@ -4,7 +4,7 @@ import { findHeader, type HeaderList } from '../../contract/values/http/http.ts'
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf, isEventStream } from '../../contract/values/text/event-text.ts';
-import { textOf } from '../../contract/values/text/utf8.ts';
+import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { withoutCredentials } from '../../json-rpc/hiding-reader.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
@@ -223,7 +223,7 @@ async function readMessage(stream: ExchangeStream, isStream: boolean, id: number
   if (!isStream) {
     const body = await stream.whole(replyBytesMax);
     if (body === null) throw tooLarge();
-    return id === undefined ? null : parseObject(textOf(body));
+    return id === undefined ? null : parseObject(unmarkedTextOf(body) ?? '');
   }
   for await (const frames of framesIn(limited(stream.body))) {
     for (const frame of frames) {

@@ -1,3 +1,4 @@
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { callTool, echo, initialize, mcpClient, messageOf, request } from '../../support/clients/mcp-client.ts';
@@ -82,6 +83,11 @@ describe('a server', () => {
     ['to another request', 200, { 'content-type': 'application/json' }, '{"id":5,"result":{}}', 'replied to another request'],
     ['with invalid JSON', 200, { 'content-type': 'application/json' }, '{"jsonrpc":"2.0"', 'sent a reply that is no message'],
     ['with a batch', 200, { 'content-type': 'application/json' }, '[{"id":1,"result":{}}]', 'sent a reply that is no message'],
+    [
+      'with a result that names no request',
+      ...([200, { 'content-type': 'application/json' }, '{"jsonrpc":"2.0","id":null,"result":{}}'] as const),
+      'replied to another request',
+    ],
     ['with no result', 200, { 'content-type': 'application/json' }, '{"id":1}', 'sent a reply without a result'],
     ['with nothing', 200, { 'content-type': 'application/json' }, '', 'sent an empty reply'],
     ['with an error of its own', 500, { 'content-type': 'application/json' }, '{"error":"x"}', 'replied with status 500'],
@@ -99,6 +105,23 @@ describe('a server', () => {
     replyWith(200, { 'content-type': 'application/json' }, '\ufeff{"jsonrpc":"2.0","id":1,"result":{}}');
     const reply = await client.post('broken', initialize);
     expect([reply.status, JSON.parse(reply.text)]).toEqual([200, { jsonrpc: '2.0', id: 1, result: {} }]);
+  });
+
+  it('may begin its JSON with a byte order mark in replies to requests of the gateway itself', async () => {
+    const { integration } = await client.addServer('marked', broken.url);
+    broken.override = async (request, response) => {
+      const { id, method } = (await json(request)) as JsonObject;
+      const opened = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'marked', version: '1' } };
+      const result = { initialize: opened, 'tools/list': { tools: [{ name: 'marked', inputSchema: {} }] } }[String(method)];
+      const reply = {
+        jsonrpc: '2.0',
+        id,
+        ...(result === undefined ? { error: { code: -32601, message: 'unknown' } } : { result }),
+      };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(`\ufeff${JSON.stringify(reply)}`);
+    };
+    const { body } = await gateway.admin.post(`/mcp-integrations/${integration}/sync`, {});
+    expect(body).toMatchObject({ success: true, sync_error: null, total: 1 });
   });
 
   it.each([429, 503])('has its status and retry-after in the error if it asks to wait without a message: %i', async (status) => {
