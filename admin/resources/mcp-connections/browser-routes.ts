@@ -12,7 +12,7 @@ import { findUsableServer } from '../mcp-servers/find-usable-server.ts';
 import { optionsOf } from './authorisation-server.ts';
 import { oauthFetch, openAuthorisation, prepareAuthorisation, storeAuthorisation } from './begin-authorisation.ts';
 import { mcpAuthorisations, mcpConnections } from './entity.ts';
-import { forgetRejected } from './lost-clients.ts';
+import { forgetRejected, issueWithRemedy } from './lost-clients.ts';
 import { authenticationOf, callbackUrl, clientDocumentUrl, clientMetadata } from './oauth-client.ts';
 import { OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
 import { connectionEvent, storeNewTokens } from './store-tokens.ts';
@@ -121,8 +121,9 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
         const issue = toOAuthIssue(thrown);
         const { client, as } = pending;
         await forgetRejected({ em, vault: services.vault }, { integration: found.integration, issuer: as.issuer, client, issue });
-        call.auditRefusal(person, 502, 'AB10', { reason: issue.message });
-        return failure(`The account was not connected: ${issue.message}.`, 502);
+        const reason = issueWithRemedy(issue, found.integration);
+        call.auditRefusal(person, 502, 'AB10', { reason });
+        return failure(`The account was not connected: ${reason}.`, 502);
       }
       const done = html`<p role="status">Your account at ${found.server.name} is connected. You can close this page.</p>`;
       return routePage({ title: 'Connected', body: done });

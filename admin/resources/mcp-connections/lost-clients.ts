@@ -53,5 +53,5 @@ export async function forgetRejected({ em, vault }: Storage, { integration, issu
 /** Returns the text of an issue, with what to check if the server rejects the client of the integration. */
 export function issueWithRemedy(issue: OAuthIssue, { configurations }: McpIntegration): string {
   if (!issue.rejectsClient || !configurations.oauth_metadata?.client_id) return issue.message;
-  return `${issue.message}. Check configurations.oauth_metadata.client_id and client_secret`;
+  return `${issue.message}. Check client_id, client_secret and token_endpoint_auth_method in configurations.oauth_metadata`;
 }

@@ -127,7 +127,7 @@ async function register(
     client: {
       clientId: made.client_id,
       secret,
-      method: secret === null ? 'none' : methodOf(as, made.token_endpoint_auth_method),
+      method: secret === null ? 'none' : methodOf(as, made.token_endpoint_auth_method ?? method),
       redirectUri: given.redirect_uris[0],
     },
     expiresAt: expires > 0 ? new Date(expires * 1_000) : null,
@@ -144,10 +144,16 @@ async function withSecretExpiry(response: Response): Promise<Response> {
   return Response.json({ ...body, client_secret_expires_at: 0 }, { status: response.status });
 }
 
+/**
+ * Returns the authentication of a client that the gateway registers itself. With Basic, servers of the Python SDK require the id in the body too
+ * (modelcontextprotocol/python-sdk#3545), which others, such as Okta, refuse.
+ */
 function preferredMethod(as: oauth.AuthorizationServer): OAuthClient['method'] {
   const supported = as.token_endpoint_auth_methods_supported;
-  return !supported || supported.includes('none') ? 'none' : methodOf(as, undefined);
+  return (!supported ? 'none' : registeredMethods.find((method) => supported.includes(method))) ?? methodOf(as, undefined);
 }
+
+const registeredMethods = ['none', 'client_secret_post'] as const;
 
 /** Servers that list nothing support Basic (RFC 8414). */
 function methodOf(as: oauth.AuthorizationServer, wanted: unknown): OAuthClient['method'] {

@@ -84,7 +84,9 @@ describe('the gateway as a client that an authorisation server no longer accepts
     replyWith(401, {}, { error: 'invalid_client' });
     expect(await oauth.tokenFor(server, ada.id)).toMatchObject({
       state: 'failed',
-      message: expect.stringMatching(/invalid_client.*oauth_metadata\.client_id/),
+      message: expect.stringMatching(
+        /invalid_client.*client_id, client_secret and token_endpoint_auth_method in configurations\.oauth_metadata/,
+      ),
     });
     const other = { oauth_metadata: { client_id: 'another', client_secret: 'after' } };
     expect((await oauth.plane.ask('PUT', item, { body: { configurations: other } })).status).toBe(200);
