@@ -36,7 +36,7 @@ import type { ServerSettings } from './server/server-settings.ts';
 import type { Transports } from './server/transports.ts';
 import { streamOf } from './sessions/body-stream.ts';
 import type { OwnSessions } from './sessions/own-sessions.ts';
-import { refuseInSession } from './sessions/refuse-question.ts';
+import { refuseInSession, replyInSession } from './sessions/reply-to-question.ts';
 import { isListening, sealSession, sendAuthorised, sessionNamed } from './sessions/send-in-session.ts';
 import type { SessionIds } from './sessions/session-id.ts';
 import { exchangeSse } from './sse/exchange-sse.ts';
@@ -120,7 +120,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
   if (local !== null) return local;
   const asked = askedSession(named, outgoing.message);
   if (asked !== null) return exchangeAsking(work, outgoing, asked).finally(() => charge(work));
-  const { status, headers, sender, client, ...sent } = await sendAuthorised(work, outgoing, named);
+  const { status, headers, sender, client, own, ...sent } = await sendAuthorised(work, outgoing, named);
   let { stream } = sent;
   requireUsable('MCP server', status, stream);
   if (outgoing.message?.kind === 'request') requireMessages(status, headers, stream);
@@ -145,6 +145,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
     },
     ...(named === null || named.client ? {} : { refuse: refuseInSession(sender, named.upstream) }),
     isReply,
+    replyTo: own === null ? undefined : replyInSession(sender, own),
     dropsTaskResults: isStream && work.parts.toolGuardrails.exist(ctx, server.document),
     onReply(message) {
       isReplied = true;

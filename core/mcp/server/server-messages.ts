@@ -33,7 +33,13 @@ export interface Reading {
   readonly onReply?: (message: JsonObject | null) => void;
   /** Called with a denied question of the server, which waits for a reply. Absent: it gets none. */
   readonly refuse?: (question: JsonObject) => void;
+  /** Called with each question of the server in a session of the gateway, where no client can reply. Absent: questions pass. */
+  readonly replyTo?: ((question: JsonObject) => void) | undefined;
 }
+
+/** The method of a question, which the Python SDK writes before the parameters. */
+const withMethod = /"method"\s*:/;
+const beginningLength = 256;
 
 /** Reads the messages of a server, without the credentials that it repeats in failures. */
 export function messageReader(reading: Reading): MessageReader {
@@ -41,7 +47,7 @@ export function messageReader(reading: Reading): MessageReader {
 }
 
 function readerOf(reading: Reading): MessageReader {
-  const { server, call, session, dropsTaskResults, isReply, onReply, refuse } = reading;
+  const { server, call, session, dropsTaskResults, isReply, onReply, refuse, replyTo } = reading;
   const { checkResult = null, checkOther = null } = reading.checks ?? {};
   /** True after a denied question of the server: the client has the denial as its reply. */
   let isEnded = false;
@@ -64,7 +70,8 @@ function readerOf(reading: Reading): MessageReader {
     read(json) {
       if (isEnded) return '';
       call.replyLength += json.length;
-      if (!mustRead && json.length > recordedLength) {
+      const mayAsk = (): boolean => replyTo !== undefined && withMethod.test(json.slice(0, beginningLength));
+      if (!mustRead && json.length > recordedLength && !mayAsk()) {
         onReply?.(null);
         return null;
       }
@@ -82,6 +89,10 @@ function readerOf(reading: Reading): MessageReader {
       // Notifications and requests of the server belong to no request of the client.
       if (message.result === undefined && message.error === undefined) {
         if (isReply) throw withoutResult();
+        if (replyTo !== undefined && message.id !== undefined && typeof message.method === 'string') {
+          replyTo(message);
+          return '';
+        }
         if (!isChecked) return null;
         if (typeof message.method !== 'string') return '';
         const read = checkOther === null ? null : checkedMessageOfServer(message, call, checkOther, onQuestion);

@@ -22,6 +22,8 @@ import { callerOf, type SessionState } from './session-id.ts';
 interface Sent extends UpstreamResponse {
   /** The client, if the reply must be translated for it. */
   readonly client: Revisions | null;
+  /** The session of the gateway in which the request was sent; null for other sessions. */
+  readonly own: OwnSession | null;
 }
 
 /** A credential is replaced once, and once more if the server then demands scopes. */
@@ -65,20 +67,21 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
   const { routed, message, hasRoutingHeaders, isOpening } = outgoing;
   if (named?.client) {
     const own = { ...outgoing, routed: message ?? listenMessage };
-    return { ...(await send(work, own, null, statelessRevision, metaOf(named.client))), client: 'sessions' };
+    return { ...(await send(work, own, null, statelessRevision, metaOf(named.client))), client: 'sessions', own: null };
   }
   const passes = message !== null && prefersSession(message);
   const isTranslated = hasRoutingHeaders && !passes && parts.revisions.only(server) === 'sessions';
   if (named !== null || isOpening || (hasRoutingHeaders && !isTranslated)) {
-    return { ...(await send(work, outgoing, named?.upstream ?? null)), client: null };
+    return { ...(await send(work, outgoing, named?.upstream ?? null)), client: null, own: null };
   }
   const caller = callerOf(ctx.identity as Identity, server);
   const sessions = routed !== null || isTranslated ? parts.routedSessions : parts.ownSessions;
   const client = isStateless(ctx.request.header('mcp-protocol-version')) ? 'stateless' : 'sessions';
-  const sendIn = async ({ sessionId, revision }: OwnSession): Promise<Sent> => {
+  const sendIn = async (session: OwnSession): Promise<Sent> => {
+    const { sessionId, revision } = session;
     const translated = message?.method != null && (client === 'stateless') !== isStateless(revision);
-    const own = translated ? { ...outgoing, routed: routed ?? message, hasRoutingHeaders: false } : outgoing;
-    return { ...(await send(work, own, sessionId, revision)), client: translated ? client : null };
+    const sent = translated ? { ...outgoing, routed: routed ?? message, hasRoutingHeaders: false } : outgoing;
+    return { ...(await send(work, sent, sessionId, revision)), client: translated ? client : null, own: session };
   };
   const own = await sessions.get(server, caller);
   const first = await sendIn(own);

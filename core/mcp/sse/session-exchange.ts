@@ -13,7 +13,7 @@ import { checksWithoutTool } from '../server/checks-without-tool.ts';
 import { listeningOf } from '../server/listening.ts';
 import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server/server-errors.ts';
 import { messageReader } from '../server/server-messages.ts';
-import { refuseWith } from '../sessions/refuse-question.ts';
+import { refuseWith } from '../sessions/reply-to-question.ts';
 import { callerOf, type SessionState } from '../sessions/session-id.ts';
 import { eventReply, onDisconnect, readMessage, sendRead } from './sse-reply.ts';
 import type { SseSessionAddress } from './sse-sessions.ts';

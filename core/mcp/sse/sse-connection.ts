@@ -3,8 +3,9 @@ import type { HeaderList } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
 import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf } from '../../contract/values/text/event-text.ts';
-import { errorBody, isAmbiguous, otherMember, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
+import { isAmbiguous, otherMember } from '../../json-rpc/messages.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import { ownReply } from '../sessions/reply-to-question.ts';
 import { PendingRequests, type SseReceiver } from './pending-requests.ts';
 import { endpointOf, lostError, openCall, postMessage, type SseParts, timedOut } from './sse-calls.ts';
 
@@ -128,14 +129,11 @@ export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<S
     else if (!onMessage?.(message)) void reply(message);
   }
 
-  /** The gateway offers no capabilities, so a server can only ask whether it is alive. One reply at a time: a flood gets no more. */
+  /** One reply at a time: a flood gets no more. */
   async function reply({ id, method }: JsonObject): Promise<void> {
     if (isReplying || (typeof id !== 'number' && typeof id !== 'string')) return;
     isReplying = true;
-    const refused = errorBody(id as RpcId, rpcCodes.methodNotFound, 'Method not found');
-    await post(method === 'ping' ? { jsonrpc: '2.0', id, result: {} } : (JSON.parse(refused) as JsonObject), []).catch(
-      () => undefined,
-    );
+    await post(ownReply({ id, method }), []).catch(() => undefined);
     isReplying = false;
   }
 

@@ -11,9 +11,9 @@ const tokens = { access_token: 'a', token_type: 'Bearer', refresh_token: 'r', ex
 describe('the gateway as a client of an authorisation server of the Python SDK', () => {
   let oauth: OAuthPlane;
   let ada: Person;
-  /** What clients have registered with. */
+  /** Authentication methods in the registrations, in their order. */
   const registered: string[] = [];
-  /** Methods that the metadata name. */
+  /** Authentication methods in the metadata. */
   let supported: readonly string[] = [];
   /** True if the reply to a registration names the method. */
   let states = true;

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { callTool, mcpClient, messageOf } from '../../support/clients/mcp-client.ts';
+import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
+
+/** A server that asks without regard to the capabilities of its client, as servers of the Python SDK do. */
+let gateway: SharedGateway;
+let client: Awaited<ReturnType<typeof mcpClient>>;
+let server: Server;
+/** Replies to questions, with the headers of their requests. */
+const replies: { readonly session: unknown; readonly revision: unknown; readonly message: JsonObject }[] = [];
+let asking: { readonly stream: ServerResponse; readonly id: unknown } | null = null;
+let question: JsonObject = {};
+
+const event = (message: JsonObject) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+const initialised = { protocolVersion: '2025-11-25', serverInfo: { name: 's', version: '1' }, capabilities: { tools: {} } };
+const results: Record<string, JsonObject> = {
+  initialize: initialised,
+  'tools/list': { tools: [{ name: 'ask', inputSchema: { type: 'object' } }] },
+};
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const { id, method, ...message } = (await json(request)) as JsonObject;
+    if (method !== 'initialize' && request.headers['mcp-session-id'] !== 'one') return void response.writeHead(400).end();
+    const result = results[String(method)];
+    if (result !== undefined) {
+      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' });
+      return void response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    }
+    if (method === 'tools/call') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event(question));
+      asking = { stream: response, id };
+      return;
+    }
+    response.writeHead(202).end();
+    if (method !== undefined) return;
+    const { 'mcp-session-id': session, 'mcp-protocol-version': revision } = request.headers;
+    replies.push({ session, revision, message: { id, ...message } });
+    const text = JSON.stringify(message.error ?? message.result);
+    asking?.stream.end(event({ id: asking.id, result: { content: [{ type: 'text', text }] } }));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  gateway = await shareGateway();
+  client = await mcpClient(gateway);
+  await client.addServer('asks-gateway', `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
+  const fields = { name: 'asks-virtual', slug: 'asks-virtual', workspace_id: gateway.workspaceId };
+  await gateway.admin.create('/mcp-virtual-servers', { ...fields, tools: [{ mcp_server_id: 'asks-gateway', tool: '*' }] });
+});
+afterAll(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+const stateless = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'ask' };
+const refused = { code: -32601, message: 'Method not found' };
+
+describe('questions in a session of the gateway, which offers no capabilities', () => {
+  it.each<[string, string, Record<string, string>, JsonObject, JsonObject]>([
+    ['of a client without a session', 'asks-gateway', {}, { method: 'elicitation/create', params: {} }, { error: refused }],
+    ['of a client of 2026-07-28', 'asks-gateway', stateless, { method: 'roots/list' }, { error: refused }],
+    ['of a virtual server', 'asks-virtual', {}, { method: 'sampling/createMessage', params: {} }, { error: refused }],
+    [
+      'of more than 64 KiB',
+      'asks-gateway',
+      {},
+      { method: 'sampling/createMessage', params: { text: 'x'.repeat(70_000) } },
+      { error: refused },
+    ],
+    ['whether the gateway is alive', 'asks-gateway', {}, { method: 'ping' }, { result: {} }],
+  ])('get a reply at once, and do not reach a client: %s', async (_name, slug, headers, asked, reply) => {
+    question = { id: 'q', ...asked };
+    const { status, text } = await client.post(slug, callTool('ask'), headers);
+    expect([status, messageOf(text)]).toMatchObject([
+      200,
+      { id: 9, result: { content: [{ type: 'text', text: JSON.stringify(reply.error ?? reply.result) }] } },
+    ]);
+    expect(text).not.toContain('"method"');
+    const message = { jsonrpc: '2.0', id: 'q', ...reply };
+    expect(replies.pop()).toEqual({ session: 'one', revision: '2025-11-25', message });
+  });
+});
