@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../values/json/json.ts';
-import { pathKeys } from '../../values/json/path-keys.ts';
+import type { JsonObject } from '../../values/json/json.ts';
 import type { Target } from '../plan.ts';
+import { dropPaths } from './drop-paths.ts';
 
 /**
  * Returns the parameters for one target: defaults fill absent ones, overrides replace, drops remove, in this order. Returns the
@@ -11,7 +11,7 @@ export function shapeParams(params: JsonObject, target: Target): JsonObject {
   let shaped: JsonObject = { ...target.defaultParams, ...params, ...target.overrideParams };
   if (target.dropParams) {
     shaped = structuredClone(shaped);
-    for (const path of target.dropParams) dropPath(shaped, pathKeys(path) ?? []);
+    dropPaths(shaped, target.dropParams);
   }
   // Providers reject options of a stream in a call that the target has made plain.
   if (params.stream === true && shaped.stream !== true) delete shaped.stream_options;
@@ -36,23 +36,4 @@ export function leaveDefaults(params: JsonObject, markers: readonly string[]): J
     delete left[name];
   }
   return left ?? params;
-}
-
-function dropPath(value: unknown, keys: readonly string[]): void {
-  const [key, ...rest] = keys;
-  if (key === undefined) return;
-  if (Array.isArray(value)) {
-    if (key === '*') {
-      for (const item of value) dropPath(item, rest);
-      return;
-    }
-    const index = Number(key);
-    if (!Number.isInteger(index) || index < 0 || index >= value.length) return;
-    if (rest.length === 0) value.splice(index, 1);
-    else dropPath(value[index], rest);
-    return;
-  }
-  if (!isObject(value) || !Object.hasOwn(value, key)) return;
-  if (rest.length === 0) delete value[key];
-  else dropPath(value[key], rest);
 }

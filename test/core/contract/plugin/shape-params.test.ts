@@ -35,6 +35,12 @@ describe('shapeParams', () => {
     });
   });
 
+  it('counts the elements of a list before any of them is dropped', () => {
+    const params = { list: [{ a: 1 }, { a: 2 }, { a: 3, b: 3 }], named: { 0: 1, '01': 2 } };
+    const target = { dropParams: ['list[0]', 'list[ 1 ].a', 'list[2]["b"]', 'list[*].c', 'named["01"]'] };
+    expect(shape(target, params)).toEqual({ list: [{}, { a: 3 }], named: { 0: 1 } });
+  });
+
   it('does not modify its input', () => {
     const params = { a: { b: 1, c: 2 } };
     shape({ dropParams: ['a.b'] }, params);
