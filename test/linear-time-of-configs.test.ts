@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { compileQuery } from '../core/contract/plugin/config/routing-query.ts';
 import { dropPaths } from '../core/contract/plugin/requests/drop-paths.ts';
 
 /**
@@ -21,5 +22,23 @@ describe('drop_params', () => {
     dropPaths({ list }, texts(5 * n, 'list.'));
     expect(list.length).toBe(5 * n);
     expect(list[0]).toBe(5 * n);
+  });
+});
+
+describe('conditions', () => {
+  const any = (field: string, operator: string) =>
+    compileQuery({ $or: Array.from({ length: n / 2 }, () => ({ [field]: { [operator]: 5 } })) }, 'query');
+
+  it('many comparisons with a long text take linear time', { timeout }, () => {
+    const long = '1'.repeat(5_000_000);
+    expect(any('params.input', '$lt')(() => long)).toBe(false);
+    expect(any('params.input', '$gt')(() => long)).toBe(true);
+  });
+
+  it('many comparisons with a long list take linear time, and a list is no number', { timeout }, () => {
+    const long = Array.from({ length: 100_000 }, () => 'a');
+    expect(any('params.input', '$gt')(() => long)).toBe(false);
+    expect(any('params.input', '$gt')(() => [7])).toBe(false);
+    expect(any('params.input', '$gt')(() => '7.5 hours')).toBe(true);
   });
 });

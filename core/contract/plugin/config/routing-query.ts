@@ -209,11 +209,19 @@ function compileOperator(operator: string, operand: unknown, path: string, costs
   }
 }
 
-/** Numbers and texts that are numbers; anything else compares as false. */
+/** Numbers and texts that begin with a number; anything else compares as false. */
 function compare(operand: unknown, path: string, operator: string, test: (left: number, right: number) => boolean) {
   const right = Number.parseFloat(String(operand));
   if (Number.isNaN(right)) throw issue(`${path}.${operator}`, 'must be a number');
-  return (actual: unknown): boolean => test(Number.parseFloat(String(actual)), right);
+  return (actual: unknown): boolean => test(numberOf(actual), right);
+}
+
+/** Characters of a text that are read as a number. Each of the thousands of comparisons of a strategy may read a prompt. */
+const numberCharsMax = 400;
+
+function numberOf(value: unknown): number {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' ? Number.parseFloat(value.slice(0, numberCharsMax)) : Number.NaN;
 }
 
 function compilePattern(operand: unknown, path: string, costs: PatternCosts): RE2JS {
