@@ -14,7 +14,7 @@ export const rerank: Operation = {
 
 function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { return_documents: _return, rank_fields: rankFields, documents, ...body } = params;
-  const fields = Array.isArray(rankFields) ? rankFields.map(String) : null;
+  const fields = Array.isArray(rankFields) ? new Set(rankFields.map(String)) : null;
   if (!Array.isArray(documents)) return { ...body, documents };
   if (documents.some(isObject)) noteOnce(call.adapted, 'documents:object->text');
   return { ...body, documents: documents.map((document) => documentText(document, fields)) };
@@ -24,9 +24,9 @@ function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {
  * Writes a document of several fields as lines of YAML, for which the models are trained
  * (https://docs.cohere.com/docs/rerank-overview).
  */
-function documentText(document: unknown, fields: readonly string[] | null): unknown {
+function documentText(document: unknown, fields: ReadonlySet<string> | null): unknown {
   if (!isObject(document)) return document;
-  const names = Object.keys(document).filter((name) => fields === null || fields.includes(name));
+  const names = Object.keys(document).filter((name) => fields === null || fields.has(name));
   if (names.length === 1 && typeof document[names[0] as string] === 'string') return document[names[0] as string];
   return names.map((name) => `${name}: ${lineOf(document[name])}`).join('\n');
 }
