@@ -33,8 +33,9 @@ const lostParams: LostParams = {
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
-  const { messages, documents } = toConversation(params.messages, call);
-  if (Array.isArray(params.documents)) documents.unshift(...params.documents);
+  const conversation = toConversation(params.messages, call);
+  const { messages } = conversation;
+  const documents = [...(Array.isArray(params.documents) ? params.documents : []), ...conversation.documents];
   const stop = typeof params.stop === 'string' ? [params.stop] : params.stop;
   const tools = toolParams(params, call);
   // The provider rejects the form of the reply beside tools and documents.

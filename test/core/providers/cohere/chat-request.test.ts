@@ -45,3 +45,9 @@ it.each([
   ]);
   expect(call.adapted).toEqual(['response_format']);
 });
+
+it('cohere: a long list of documents is sent', () => {
+  const documents = Array.from({ length: 200_000 }, () => 'a');
+  const call = callOf({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], documents }, {}, {});
+  expect(chat.toProvider?.(call.params, call)).toMatchObject({ documents: { length: 200_000 } });
+});
