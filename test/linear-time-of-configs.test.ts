@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileQuery } from '../core/contract/plugin/config/routing-query.ts';
 import { dropPaths } from '../core/contract/plugin/requests/drop-paths.ts';
+import { requestParametersCheck } from '../plugins/guardrails/checks/request-parameters.ts';
 
 /**
  * A saved config has room for tens of thousands of parts, and the request of a caller for hundreds of thousands of values. The time of a request
@@ -40,5 +41,18 @@ describe('conditions', () => {
     expect(any('params.input', '$gt')(() => long)).toBe(false);
     expect(any('params.input', '$gt')(() => [7])).toBe(false);
     expect(any('params.input', '$gt')(() => '7.5 hours')).toBe(true);
+  });
+});
+
+describe('default.requestParametersCheck', () => {
+  it('many values of a parameter take linear time beside a long parameter', { timeout }, () => {
+    const values = texts(1_000, 'value');
+    const lists = { params: { values: { input: { blockedValues: values, allowedValues: values } } } };
+    const judge = requestParametersCheck.prepare(lists, {} as never);
+    const judged = (input: unknown) => judge({ body: { input } } as never);
+    expect(judged(Array.from({ length: 400_000 }, () => 'abcdefgh'))).toMatchObject({ verdict: false });
+    expect(judged('value7')).toMatchObject({
+      data: { explanation: 'Blocked params: "input"="value7" (value is blocked)' },
+    });
   });
 });

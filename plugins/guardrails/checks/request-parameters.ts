@@ -5,9 +5,11 @@ import { type Check, defineCheck } from './check.ts';
 const names = v.optional(v.pipe(v.array(v.string()), v.maxLength(1000)));
 const values = v.optional(v.pipe(v.array(v.unknown()), v.maxLength(1000)));
 
-/** Returns an error text if a name is in both lists. */
-const noOverlap = (blocked: readonly unknown[] | undefined, allowed: readonly unknown[] | undefined) =>
-  !blocked?.some((name) => allowed?.some((other) => isSame(name, other)));
+/** Returns false if a name is in both lists. */
+function noOverlap(blocked: readonly string[] | undefined, allowed: readonly string[] | undefined): boolean {
+  const known = new Set(allowed);
+  return !blocked?.some((name) => known.has(name));
+}
 
 const parameters = v.strictObject({
   tools: v.optional(
@@ -50,14 +52,13 @@ export const requestParametersCheck: Check = defineCheck({
   sides: ['input'],
   readsNoText: true,
   parameters,
-  prepare:
-    (config) =>
-    ({ body }) => {
+  prepare: (config) => {
+    const ofTools = config.tools && compileTools(config.tools);
+    const ofParams = config.params && compileParams(config.params);
+    return ({ body }) => {
       const tools = toolsOf(body);
-      const blockedTools = config.tools
-        ? tools.flatMap((tool) => blockedTool(tool, config.tools as NonNullable<Parameters['tools']>))
-        : [];
-      const blockedParams = config.params ? blockedParameters(body, config.params) : [];
+      const blockedTools = ofTools ? tools.flatMap((tool) => blockedTool(tool, ofTools)) : [];
+      const blockedParams = ofParams ? blockedParameters(body, ofParams) : [];
       const reasonsOf = (reasons: readonly string[]) => reasons.map((reason) => words[reason]).join(', ');
       const lines = [
         ...(blockedTools.length === 0
@@ -81,8 +82,45 @@ export const requestParametersCheck: Check = defineCheck({
           config,
         },
       };
-    },
+    };
+  },
 });
+
+/** Lists as sets: a request may have tens of thousands of tools. */
+function compileTools({
+  blockedTypes,
+  allowedTypes,
+  blockedFunctionNames,
+  allowedFunctionNames,
+}: NonNullable<Parameters['tools']>) {
+  return {
+    types: listsOf(blockedTypes, allowedTypes),
+    names: listsOf(blockedFunctionNames, allowedFunctionNames),
+  };
+}
+
+/** Values as their JSON, so that the JSON of a value of a request, which may be long, is written once and not for each of them. */
+function compileParams({ blockedKeys, allowedKeys, values: rules = {} }: NonNullable<Parameters['params']>) {
+  const json = (all: readonly unknown[] | undefined) => all?.map((value) => JSON.stringify(value));
+  const byName = Object.entries(rules).map(
+    ([name, { blockedValues, allowedValues }]) => [name, listsOf(json(blockedValues), json(allowedValues))] as const,
+  );
+  return { keys: listsOf(blockedKeys, allowedKeys), values: new Map(byName) };
+}
+
+interface Lists {
+  readonly blocked: ReadonlySet<string>;
+  /** Null: there is no such list. */
+  readonly allowed: ReadonlySet<string> | null;
+}
+
+function listsOf(blocked: readonly string[] = [], allowed?: readonly string[]): Lists {
+  return { blocked: new Set(blocked), allowed: allowed ? new Set(allowed) : null };
+}
+
+function reasonsIn({ blocked, allowed }: Lists, item: string, of: 'type' | 'name' | 'key' | 'value'): string[] {
+  return [...(blocked.has(item) ? [`${of}_blocked`] : []), ...(allowed?.has(item) === false ? [`${of}_not_allowed`] : [])];
+}
 
 interface Tool {
   readonly type: string;
@@ -99,28 +137,17 @@ function toolsOf({ tools }: JsonObject): Tool[] {
   });
 }
 
-function blockedTool(tool: Tool, lists: NonNullable<Parameters['tools']>): (Tool & { reasons: string[] })[] {
-  const reasons: string[] = [];
-  if (lists.blockedTypes?.includes(tool.type)) reasons.push('type_blocked');
-  if (lists.allowedTypes && !lists.allowedTypes.includes(tool.type)) reasons.push('type_not_allowed');
-  if (tool.name !== undefined && lists.blockedFunctionNames?.includes(tool.name)) reasons.push('name_blocked');
-  if (tool.name !== undefined && lists.allowedFunctionNames && !lists.allowedFunctionNames.includes(tool.name))
-    reasons.push('name_not_allowed');
+function blockedTool(tool: Tool, { types, names }: ReturnType<typeof compileTools>): (Tool & { reasons: string[] })[] {
+  const reasons = reasonsIn(types, tool.type, 'type');
+  if (tool.name !== undefined) reasons.push(...reasonsIn(names, tool.name, 'name'));
   return reasons.length === 0 ? [] : [{ ...tool, reasons }];
 }
 
-function blockedParameters(body: JsonObject, lists: NonNullable<Parameters['params']>) {
+function blockedParameters(body: JsonObject, { keys, values }: ReturnType<typeof compileParams>) {
   return Object.entries(body).flatMap(([param, value]) => {
-    const reasons: string[] = [];
-    if (lists.blockedKeys?.includes(param)) reasons.push('key_blocked');
-    if (lists.allowedKeys && !lists.allowedKeys.includes(param)) reasons.push('key_not_allowed');
-    const rule = lists.values && Object.hasOwn(lists.values, param) ? lists.values[param] : undefined;
-    if (rule?.blockedValues?.some((other) => isSame(value, other))) reasons.push('value_blocked');
-    if (rule?.allowedValues && !rule.allowedValues.some((other) => isSame(value, other))) reasons.push('value_not_allowed');
+    const reasons = reasonsIn(keys, param, 'key');
+    const rule = values.get(param);
+    if (rule) reasons.push(...reasonsIn(rule, JSON.stringify(value), 'value'));
     return reasons.length === 0 ? [] : [{ param, value, reasons }];
   });
-}
-
-function isSame(left: unknown, right: unknown): boolean {
-  return left === right || JSON.stringify(left) === JSON.stringify(right);
 }
