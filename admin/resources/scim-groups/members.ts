@@ -8,11 +8,22 @@ interface Group {
   readonly organisationId: string;
 }
 
+/** Members per statement. One of 20,000 took 1.4 s of a busy database, which ends each statement after two. */
+const membersPerStatement = 2_000;
+
 /** Adds members and returns those that were not in the group. Throws `invalidValue` for unknown users. */
 export async function addMembers(tx: EntityManager, group: Group, ids: readonly string[]): Promise<string[]> {
   const wrong = ids.findIndex((id) => !isUuid(id));
   if (wrong !== -1) throw unknown(wrong);
-  if (ids.length === 0) return [];
+  const added: string[] = [];
+  for (let at = 0; at < ids.length; at += membersPerStatement) {
+    for (const id of await addPart(tx, group, ids.slice(at, at + membersPerStatement), at)) added.push(id);
+  }
+  return added;
+}
+
+/** `start` is the index of the first of these members in the request. */
+async function addPart(tx: EntityManager, group: Group, ids: readonly string[], start: number): Promise<string[]> {
   const lower = ids.map((id) => id.toLowerCase());
   const rows = await executeBound<{ id: string; is_added: boolean }>(
     tx,
@@ -25,7 +36,7 @@ export async function addMembers(tx: EntityManager, group: Group, ids: readonly 
   );
   const known = new Set(rows.map((row) => row.id));
   const missing = lower.findIndex((id) => !known.has(id));
-  if (missing !== -1) throw unknown(missing);
+  if (missing !== -1) throw unknown(start + missing);
   return rows.filter((row) => row.is_added).map((row) => row.id);
 }
 
