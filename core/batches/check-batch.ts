@@ -4,6 +4,7 @@ import type { StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../contract/values/json/line-limits.ts';
 import { furtherModels, requireReadableModel } from '../contract/values/models/readable-models.ts';
 import { lineTooLong, textLines } from '../contract/values/text/text-lines.ts';
 import { DenialError } from '../pipeline/attempt/denial-error.ts';
@@ -78,6 +79,7 @@ async function checkFile(path: string, services: StepServices, checks: LineCheck
   for await (const text of textLines(response.body, lineCharactersMax)) {
     number++;
     if (text === lineTooLong) throw unjudged(`at most ${lineCharactersMax} characters are expected`, lineOf(number));
+    if (hasTooManyValues(text)) throw unjudged(tooManyValues, lineOf(number));
     if (text.trim() === '') continue;
     const { url, body } = readLine(text, number, checks.allow);
     if (checks.checkLine) await checkedLine(checks.checkLine, url, endpoint, body, true);

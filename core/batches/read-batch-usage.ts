@@ -3,6 +3,7 @@ import type { BatchUsageQuestion, BatchUsageReply } from '../contract/provider/b
 import type { Operation, OperationCall, StepReply, StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../contract/values/json/line-limits.ts';
 import { roughTokens } from '../contract/values/models/prompt-text.ts';
 import type { Usage } from '../contract/values/models/usage.ts';
 import { lineTooLong, textLines } from '../contract/values/text/text-lines.ts';
@@ -150,6 +151,8 @@ function nameOf(named: unknown, asked: ReadonlySet<string>): string {
 async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject> {
   for await (const text of textLines(source, lineCharactersMax)) {
     if (text === lineTooLong) throw new GatewayError('upstream_invalid', { message: 'A line of the output is too long' });
+    if (hasTooManyValues(text))
+      throw new GatewayError('upstream_invalid', { message: `The output cannot be read: ${tooManyValues}` });
     const line = parsed(text);
     if (isObject(line)) yield line;
   }

@@ -1,10 +1,10 @@
 import { visit } from 'jsonc-parser';
 import { hasDuplicateKeys } from '../../../core/contract/values/json/duplicate-keys.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { jsonExcess } from '../../../core/contract/values/json/json-excess.ts';
 import { jsonSyntaxText } from '../../../core/contract/values/json/json-syntax.ts';
 import { unstorable } from '../../../core/contract/values/json/storable-json.ts';
 import { invalid } from '../errors.ts';
-import { jsonExcess } from './json-excess.ts';
 
 /** Limits of the JSON that the admin API reads. `keys`: members of objects and elements of lists, in up to 1 MiB. */
 export const jsonLimits = { depth: 64, keys: 50_000 } as const;

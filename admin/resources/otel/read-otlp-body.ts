@@ -1,10 +1,10 @@
 import type { HonoRequest } from 'hono';
 import { adminBodyBytesMax } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
 import { codings, decodeWhole } from '../../../core/contract/values/bodies/content-decoder.ts';
+import { jsonExcess } from '../../../core/contract/values/json/json-excess.ts';
 import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { decodeProtobufRequest, TooManyFields } from '../../../core/telemetry/otlp/protobuf.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
-import { jsonExcess } from '../../http/request/json-excess.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
 import { readBytes } from '../../http/request/read-body.ts';
 

@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../../contract/values/json/line-limits.ts';
 import { furtherModels } from '../../contract/values/models/readable-models.ts';
 import { lineTooLong, textLines } from '../../contract/values/text/text-lines.ts';
 import { withCustomCallsInLine, withFunctionsInLine } from '../../translate/custom-tools/batch-lines.ts';
@@ -72,6 +73,7 @@ const lineCharactersMax = 64 * 1024 * 1024;
 async function* readLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   for await (const line of textLines(source, lineCharactersMax)) {
     if (line === lineTooLong) throw badParam('input_file_id', 'a line of the file is too long');
+    if (hasTooManyValues(line)) throw badParam('input_file_id', tooManyValues);
     yield line;
   }
 }

@@ -86,6 +86,8 @@ describe.each(ruleDatabases)('files and batches of the service, on %s', (name) =
   it.each([
     ['half a character in the id', () => jsonl([{ ...line('x'), custom_id: 'half \ud800' }]), 'invalid_request'],
     ['a body nested too deeply', () => nested(200_000), 'invalid_request'],
+    ['a line of too many objects', () => jsonl([{ ...line('x'), more: Array(400_001).fill({}) }]), 'invalid_request'],
+    ['more than 50,000 empty lines', () => `${jsonl([line('x')])}${'\n'.repeat(200_000)}`, 'too_many_tasks'],
     ['a line without an end', () => `${jsonl([line('x')])}\n${'x'.repeat(34_000_000)}`, 'line_too_long'],
   ])('own batches: an invalid file is reported at once: %s', async (_, text, code) => {
     const batch = await ended((await create((await upload(text())).id)).id);

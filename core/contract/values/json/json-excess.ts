@@ -2,13 +2,15 @@ interface Limits {
   /** Objects, lists, and members after the first one of each. */
   readonly valuesMax: number;
   readonly depthMax: number;
+  /** The number of values that an object or list counts as. Absent: 1. */
+  readonly containerValues?: number;
 }
 
 /**
  * Returns the limit that JSON text exceeds; null if none. Parsing takes time and memory for each value, and 8 MiB have millions of empty
  * objects. Malformed text is left to the parser.
  */
-export function jsonExcess(text: string, { valuesMax, depthMax }: Limits): 'values' | 'depth' | null {
+export function jsonExcess(text: string, { valuesMax, depthMax, containerValues = 1 }: Limits): 'values' | 'depth' | null {
   let values = 0;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -19,7 +21,8 @@ export function jsonExcess(text: string, { valuesMax, depthMax }: Limits): 'valu
       case openingBrace:
       case openingBracket:
         if (++depth > depthMax) return 'depth';
-        if (++values > valuesMax) return 'values';
+        values += containerValues;
+        if (values > valuesMax) return 'values';
         break;
       case closingBrace:
       case closingBracket:

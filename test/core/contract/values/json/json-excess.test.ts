@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonExcess } from '../../../../admin/http/request/json-excess.ts';
+import { jsonExcess } from '../../../../../core/contract/values/json/json-excess.ts';
 
 const limits = { valuesMax: 5, depthMax: 3 };
 
