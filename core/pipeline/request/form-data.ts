@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Busboy } from '@fastify/busboy';
 import type { BytesReply } from '../../contract/provider/provider.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
@@ -10,6 +11,8 @@ import { boundaryOf, countParts, partsMax } from './form-framing.ts';
 
 const fieldBytesMax = 1024 * 1024;
 const sliceBytes = 64 * 1024;
+/** Bytes of a form that are parsed in one turn of the event loop, which takes some milliseconds. */
+const bytesPerTurn = 4 * sliceBytes;
 
 /** Maximum bytes of a form that are searched for its text fields. */
 export const formHeadBytes = 64 * 1024;
@@ -29,7 +32,7 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
     starts.push(header.byteOffset - body.byteOffset + header.length + headerEndBytes);
   });
   let failed = false;
-  await new Promise<void>((resolve, reject) => {
+  const parsed = new Promise<void>((resolve, reject) => {
     const fail = (why: string): void => {
       failed = true;
       reject(unreadable(why));
@@ -37,21 +40,36 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
     parser.on('finish', resolve);
     parser.on('error', (error: Error) => fail(error.message));
     parser.on('partsLimit', () => fail(`more than ${partsMax} parts`));
-    // Written in slices, because the parser reads its input to the end even after an error.
-    for (let at = 0; at < body.length && !failed; at += sliceBytes) parser.write(body.subarray(at, at + sliceBytes));
-    if (!failed) parser.end();
-  }).finally(() => parser.removeAllListeners());
+  });
+  // It may be rejected before it is awaited.
+  parsed.catch(() => {});
+  // Written in slices, because the parser reads its input to the end even after an error, and because 30 MB take a second.
+  for (let at = 0; at < body.length && !failed; at += sliceBytes) {
+    if (at > 0 && at % bytesPerTurn === 0) await nextTurn();
+    parser.write(body.subarray(at, at + sliceBytes));
+  }
+  if (!failed) parser.end();
+  await parsed.finally(() => parser.removeAllListeners());
   if (parts.length === 0 && bytes.length > 0) throw unreadable('no parts');
   // The parser skips parts that it cannot read.
   if (parts.length !== names.length) throw unreadable('the header of a part cannot be read');
   const delimiter = `\r\n--${boundaryOf(contentType)}`;
-  return parts.map((part, index) => {
-    if (part.filename === null && partText(part).includes('\ufffd')) {
-      const start = starts[index] as number;
-      return { ...part, body: body.subarray(start, body.indexOf(delimiter, start)) };
+  let turnBytes = 0;
+  for (const [index, part] of parts.entries()) {
+    if (part.filename !== null) {
+      parts[index] = withNames(part, names[index] as readonly string[]);
+      continue;
     }
-    return withNames(part, names[index] as readonly string[]);
-  });
+    turnBytes += part.body.length;
+    if (turnBytes > bytesPerTurn) {
+      await nextTurn();
+      turnBytes = part.body.length;
+    }
+    if (!partText(part).includes('\ufffd')) continue;
+    const start = starts[index] as number;
+    parts[index] = { ...part, body: body.subarray(start, body.indexOf(delimiter, start)) };
+  }
+  return parts;
 }
 
 /** Length of the empty line that ends the header of a part. */
