@@ -12,6 +12,7 @@ export function openSessions(settings: Settings, clock: Clock) {
       key: settings.realtimeSessionsPerKeyMax,
     },
     recordMs: settings.realtimeRecordMs,
+    jsonValuesMax: settings.jsonValuesMax,
     idleMs: settings.realtimeIdleMs,
     totalMs: settings.realtimeTotalMs,
     messageBytesMax: settings.realtimeMessageBytesMax,

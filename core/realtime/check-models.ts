@@ -2,6 +2,7 @@ import { sessionErrorEvent } from '../contract/plugin/sessions/error-event.ts';
 import type { SessionDecision, SessionMessage } from '../contract/plugin/sessions/web-socket.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { parseObject } from '../contract/values/json/json.ts';
+import { hasTooManyValues } from '../contract/values/json/line-limits.ts';
 import { modelsIn } from '../contract/values/models/nested-models.ts';
 import { unmarkedTextOf } from '../contract/values/text/utf8.ts';
 
@@ -13,9 +14,12 @@ import { unmarkedTextOf } from '../contract/values/text/utf8.ts';
 export function checkModels(message: SessionMessage, allowModel: (model: string) => void): SessionDecision | undefined {
   const { data, isBinary, isFromClient } = message;
   if (!isFromClient || (isBinary && !mayBeEvent(data))) return undefined;
-  const event = parseObject(unmarkedTextOf(data) ?? '');
+  const text = unmarkedTextOf(data) ?? '';
+  // Sessions end with such a text, but not with such a binary message.
+  const isExcessive = hasTooManyValues(text);
+  const event = isExcessive ? null : parseObject(text);
   // Audio may begin with the same bytes.
-  if (event === null && isBinary) return undefined;
+  if (event === null && isBinary && !isExcessive) return undefined;
   try {
     if (event === null) throw new GatewayError('bad_request', { message: unreadable });
     for (const model of modelsIn(event)) allowModel(model);

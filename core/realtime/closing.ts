@@ -97,6 +97,14 @@ export function pluginFailed(cause: unknown): Closing {
   return { code: closeCodes.internal, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };
 }
 
+/** A message has more JSON values than a request may have. Parsing it would block the process. */
+export function tooManyValues(error: GatewayError, who: 'client' | 'provider'): Closing {
+  if (who === 'provider') return closingOfProvider(closeCodes.tooBig, error.message, true);
+  const toClient: Farewell = { code: closeCodes.tooBig, reason: cutReason(error.message), patient: false };
+  const toProvider: Farewell = { code: closeCodes.goingAway, reason: '', patient: false };
+  return { code: closeCodes.tooBig, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };
+}
+
 function passedOn(code: number, reason: string): Farewell {
   if (code === closeCodes.none) return { code: null, reason: '', patient: true };
   if (!canBeSent(code)) return { code: closeCodes.goingAway, reason: cutReason(reason), patient: true };

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { PassedUsage } from '../contract/provider/passed-usage.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { hasTooManyValues } from '../contract/values/json/line-limits.ts';
 import type { Usage } from '../contract/values/models/usage.ts';
 
 /**
@@ -42,7 +43,9 @@ export function modelReader(ctx: RequestContext): (message: Uint8Array, isFromCl
     if (isFromClient) isFirstOfClient = false;
     const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
     if (!isFromClient && (text.length > statementBytesMax || !text.includes('"session"'))) return;
-    const event = parseObject(text.toString('utf8'));
+    const json = text.toString('utf8');
+    // Sessions end with such a text. Binary messages may be sound that only begins as JSON does.
+    const event = hasTooManyValues(json) ? null : parseObject(json);
     const model = event === null ? undefined : isFromClient ? memberOf(event, ['setup', 'model']) : modelOfSession(event);
     if (typeof model === 'string' && model !== '') ctx.nameModel(model.replace(/^(?:.*\/)?models\//, ''));
   };

@@ -6,10 +6,11 @@ import {
   type SessionOutcome,
   type SessionStart,
 } from '../contract/plugin/sessions/web-socket.ts';
-import { GatewayError } from '../contract/values/errors/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import { sumUsage, type Usage } from '../contract/values/models/usage.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
+import { checkJsonLimits } from '../pipeline/request/json-limits.ts';
 import {
   type Closing,
   closingOfClient,
@@ -18,6 +19,7 @@ import {
   goingAway,
   mayNotGoOn,
   pluginFailed,
+  tooManyValues,
   tooSlow,
 } from './closing.ts';
 import { Inspection } from './inspection.ts';
@@ -36,6 +38,8 @@ export interface SessionLimits {
   readonly bufferedBytesMax: number;
   /** Interval in milliseconds at which the usage of an open session is recorded. */
   readonly recordMs: number;
+  /** Maximum values of a message of JSON, as of a request body. */
+  readonly jsonValuesMax: number;
 }
 
 const pingEveryMs = 30_000;
@@ -157,7 +161,7 @@ export class Session {
   ): void {
     from.socket.listen({
       onMessage: (data, isBinary) => {
-        if (this.#over) return;
+        if (this.#over || this.#isExcessive(data, isBinary, from)) return;
         from.messages++;
         from.bytes += data.length;
         this.#given.readModel?.(data, from === this.#client);
@@ -193,6 +197,19 @@ export class Session {
         else finish();
       },
     });
+  }
+
+  /** Ends the session and returns true if a message has so many values that parsing it would block the process. */
+  #isExcessive(data: Uint8Array, isBinary: boolean, from: Side): boolean {
+    // Others are no JSON, such as sound.
+    if (isBinary && !(this.#given.readsBinary && data[0] === openBrace)) return false;
+    try {
+      checkJsonLimits(data, this.#limits.jsonValuesMax);
+      return false;
+    } catch (thrown) {
+      this.#finish(tooManyValues(toGatewayError(thrown), from === this.#client ? 'client' : 'provider'));
+      return true;
+    }
   }
 
   #sideOf(socket: FrameSocket, other: FrameSocket, side: () => Side): Side {

@@ -25,7 +25,7 @@ function start() {
     ...{ ctx, client: client.peer, provider: provider.peer, inspect: null, readUsage: realtimeUsage, firstMessage: null },
     ...{ readsBinary: false, isEstimated: false, counted: () => null, looked: () => null, checkpoint() {}, end() {} },
   };
-  const limits = { idleMs: 0, totalMs: 0, recordMs: 0, bufferedBytesMax: 1_000_000 };
+  const limits = { idleMs: 0, totalMs: 0, recordMs: 0, jsonValuesMax: 500_000, bufferedBytesMax: 1_000_000 };
   new Session(given, limits, { now: () => 0, elapsed: () => 0 }, () => {}).start();
   return { client, provider, ctx };
 }

@@ -7,6 +7,7 @@ import {
   type SessionOutcome,
   type SessionStart,
 } from '../../../core/contract/plugin/sessions/web-socket.ts';
+import { checkModels } from '../../../core/realtime/check-models.ts';
 import { Session } from '../../../core/realtime/session.ts';
 
 /** A socket of a peer that reads nothing. */
@@ -46,7 +47,7 @@ function start(inspect: NonNullable<SessionStart['inspect']>, bufferedBytesMax =
       recorded();
     },
   };
-  const limits = { idleMs: 0, totalMs: 0, recordMs: 0, bufferedBytesMax };
+  const limits = { idleMs: 0, totalMs: 0, recordMs: 0, jsonValuesMax: 500_000, bufferedBytesMax };
   new Session(given, limits, { now: () => 0, elapsed: () => 0 }, () => {}).start();
   const send = (text: string) => client.listener?.onMessage(Buffer.from(text), false);
   return { client, provider, outcomes, send };
@@ -66,4 +67,25 @@ it('session: ends at once if the client disconnects while its messages are inspe
   client.listener?.onClose(closeCodes.cut, '', false);
   expect(outcomes).toMatchObject([{ kind: 'aborted' }]);
   expect(provider.calls).toEqual(['close 1001']);
+});
+
+it.each([
+  ['client', ` [${'{},'.repeat(200_000)}`, 'body_too_large', 'close 1009', 'close 1001'],
+  ['client', `{"a":${'['.repeat(10_000)}`, 'bad_request', 'close 1009', 'close 1001'],
+  ['provider', `{"usage":[${'{},'.repeat(200_000)}`, 'upstream_invalid', 'close 1014', 'terminate'],
+] as const)('session: ends if the %s sends JSON that would take long to parse', (from, text, code, toClient, toProvider) => {
+  const { outcomes, client, provider } = start(() => undefined);
+  const sender = { client, provider }[from];
+  sender.listener?.onMessage(Buffer.from(JSON.stringify({ text: '[{},'.repeat(200_000) })), false);
+  expect(outcomes).toEqual([]);
+  sender.listener?.onMessage(Buffer.from(text), false);
+  expect(outcomes).toMatchObject([{ kind: 'cut', error: { code } }]);
+  expect([client.calls.at(-1), provider.calls.at(-1)]).toEqual([toClient, toProvider]);
+});
+
+it('session: binary events with too many values are not forwarded if models are restricted', () => {
+  const data = Buffer.from(` {"a":[${'{},'.repeat(400_000)}{}]}`);
+  const decision = checkModels({ data, isBinary: true, isFromClient: true }, () => {});
+  expect(decision?.forward).toEqual([]);
+  expect(String(decision?.toClient)).toContain('bad_request');
 });

@@ -18,6 +18,7 @@ const sessions = createSessions({
   idleMs: 0,
   totalMs: 0,
   recordMs: 0,
+  jsonValuesMax: 500_000,
   messageBytesMax: 16 * 1024 * 1024,
   clock: realClock,
 });
