@@ -3,6 +3,7 @@ import type { OperationCall } from '../core/contract/provider/provider.ts';
 import { decodeBodySync } from '../core/contract/values/bodies/content-decoder.ts';
 import { partsReader } from '../core/formats/gemini/chat/reply-parts.ts';
 import { reportsLostSession } from '../core/mcp/sessions/lost-session.ts';
+import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
 import { RepeatedEvents } from '../core/pipeline/attempt/repeated-events.ts';
 import { replyTo } from '../core/providers/mock/chat-reply.ts';
 import { type MockBehaviour, parseModelName } from '../core/providers/mock/model-name.ts';
@@ -123,4 +124,12 @@ it('held streams that repeat a text in short events are not written', { timeout 
   expect(rewritten(heldStream('responses', responsesEvents(text, n / 100)))).toBeNull();
   expect(rewritten(heldStream('chat', chatEvents(text, 4)))).toContain('b'.repeat(n));
   expect(rewritten(heldStream('chat', chatEvents(text, n / 100)))).toBeNull();
+});
+
+it('events of streams with many empty objects are not parsed', () => {
+  const reader = { push: () => {}, usage: () => null, complete: () => true };
+  const push = (objects: number) =>
+    new EventStream(reader, null).push(Buffer.from(`data: {"a":[${'{},'.repeat(objects)}{}]}\n\n`));
+  expect(() => push(100_000)).not.toThrow();
+  expect(() => push(400_000)).toThrow('A stream event of the provider has too many values');
 });

@@ -8,6 +8,7 @@ import type {
 } from '../../contract/provider/stream-event.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../../contract/values/json/line-limits.ts';
 import { EventFrames, eventBytesMax } from '../../contract/values/text/event-frames.ts';
 import { eventText, linesOf } from '../../contract/values/text/event-text.ts';
 import { GrowthLimit } from '../../contract/values/text/growth-limit.ts';
@@ -253,6 +254,8 @@ const sameText = '\0same';
 
 function parseData(text: string): StreamEvent['data'] {
   if (text.charCodeAt(0) !== 123) return text;
+  if (hasTooManyValues(text))
+    throw new GatewayError('upstream_invalid', { message: `A stream event of the provider has ${tooManyValues}` });
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : text;
