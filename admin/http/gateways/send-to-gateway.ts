@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https';
 import { newJobCredential } from '../../../core/contract/protocol/credentials/job-credential.ts';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
+import { hasTooManyValues } from '../../../core/contract/values/json/line-limits.ts';
 import { hourMs } from '../../../core/contract/values/time/durations.ts';
 import type { AdminServices } from '../route.ts';
 
@@ -100,7 +101,9 @@ export function retryInMs({ status, retryAfterMs }: ModelReply, attempts: number
   return Math.min(waitMsMax, retryAfterMs ?? 1_000 * 2 ** attempts);
 }
 
+/** Returns the text itself if it is no JSON, or has so many values that it must not be parsed. Providers choose the replies. */
 function parsed(text: string): unknown {
+  if (hasTooManyValues(text)) return text;
   try {
     return JSON.parse(text);
   } catch {

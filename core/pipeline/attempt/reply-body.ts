@@ -2,6 +2,7 @@ import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList, withoutHeader } from '../../contract/values/http/http.ts';
 import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues } from '../../contract/values/json/line-limits.ts';
 import { isEventStream } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
 
@@ -37,7 +38,9 @@ export function withEventStreamType(headers: HeaderList): HeaderList {
  */
 export function parseErrorBody(body: Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(textOf(body));
+    const text = textOf(body);
+    if (hasTooManyValues(text)) return null;
+    const value: unknown = JSON.parse(text);
     const only: unknown = Array.isArray(value) ? value[0] : value;
     return isObject(only) ? only : null;
   } catch {

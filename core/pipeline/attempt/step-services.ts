@@ -5,6 +5,8 @@ import { ChunkList } from '../../contract/values/bodies/chunk-list.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
 import { type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues } from '../../contract/values/json/line-limits.ts';
+import { textOf } from '../../contract/values/text/utf8.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { bodyOf, exchangeStream } from './exchange-stream.ts';
@@ -129,7 +131,8 @@ export async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array
 async function jsonOf(resolved: ResolvedTarget, body: AsyncIterable<Uint8Array>): Promise<JsonObject> {
   const bytes = await whole(body);
   if (bytes.length === 0) return {};
-  const parsed = parseObject(bytes);
+  const text = textOf(bytes);
+  const parsed = hasTooManyValues(text) ? null : parseObject(text);
   if (parsed) return parsed;
   throw new GatewayError('upstream_invalid', {
     message: `Invalid response received from ${resolved.adapter.id}: ${excerpt(bytes)}`,

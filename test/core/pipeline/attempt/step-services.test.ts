@@ -1,19 +1,20 @@
 import { expect, it } from 'vitest';
 import type { ProviderAdapter } from '../../../../core/contract/provider/provider.ts';
 import { Secret } from '../../../../core/contract/values/credentials/secret.ts';
+import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { HeaderList } from '../../../../core/contract/values/http/http.ts';
 import { openSteps, type StepOptions } from '../../../../core/pipeline/attempt/step-services.ts';
 import { createBuilder } from '../../../../core/pipeline/target/build-target.ts';
 import { providers } from '../../../../core/providers/index.ts';
 
 /** Steps whose store replies with this status. */
-const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sent: HeaderList[] = []) => {
+const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sent: HeaderList[] = [], data = 'line') => {
   const sender: StepOptions['sender'] = {
     send(call, handler) {
       sent.push(call.headers);
       queueMicrotask(() => {
         handler.onHead(status, []);
-        handler.onData(Buffer.from('line'));
+        handler.onData(Buffer.from(data));
         handler.onEnd();
       });
       return { resume: () => {}, abort: () => {} };
@@ -73,4 +74,20 @@ it('step services: a header of an exchange replaces the header of the target by 
   const { services } = stepsOver(200, resolved as StepOptions['resolved'], sent);
   await services.send({ method: 'GET', path: '/files', headers: ['accept', 'text', 'x-kind', 'x-team'] });
   expect(sent).toEqual([['accept', 'text', 'x-kind', 'x-team', 'x-team', 'a']]);
+});
+
+it('step services: replies and errors with too many values are not parsed', async () => {
+  const data = `{"error":{"message":"own text"},"a":[${'{},'.repeat(400_000)}{}]}`;
+  const adapter = {
+    id: 'one',
+    error: (_status: number, body: unknown) => new GatewayError('upstream_invalid', { message: String(body) }),
+  };
+  const resolved = { adapter, origin: 'https://own.example', basePath: '', headers: [] } as unknown as StepOptions['resolved'];
+  const ok = stepsOver(200, resolved, [], data).services;
+  const reply = await ok.send({ method: 'GET', path: '/files' });
+  await expect(reply.json()).rejects.toMatchObject({ code: 'upstream_invalid' });
+  const failed = stepsOver(400, resolved, [], data).services;
+  expect(await failed.error(await failed.send({ method: 'GET', path: '/files' }))).toMatchObject({
+    message: expect.stringContaining('one replied with status 400'),
+  });
 });
