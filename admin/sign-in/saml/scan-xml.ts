@@ -6,6 +6,11 @@ export const messageElementsMax = 1_500;
 /** Maximum number of elements of other documents. Metadata of AD FS has three elements for each claim, several times. */
 const elementsMax = 20_000;
 const attributesMax = 100;
+/**
+ * Maximum number of attributes for each element that a document may have. Values of attributes have up to three: a type and two namespaces.
+ * 30,000 attributes in a response took a second.
+ */
+const attributesPerElement = 4;
 const depthMax = 64;
 
 const letters = String.raw`[\p{L}_][\p{L}\p{M}\p{N}._-]*`;
@@ -29,6 +34,7 @@ export function scanXml(xml: string, most: number = elementsMax): readonly strin
   if (/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(xml)) return { reason: 'a character that XML does not allow' };
   const names: string[] = [];
   const open: string[] = [];
+  let attributes = 0;
   for (let at = 0; at < xml.length; ) {
     const next = xml.indexOf('<', at);
     const end = next === -1 ? xml.length : next;
@@ -48,6 +54,8 @@ export function scanXml(xml: string, most: number = elementsMax): readonly strin
       if (open.pop() !== tag.qualified) return { reason: 'an element that is not closed' };
       continue;
     }
+    attributes += tag.attributes;
+    if (attributes > attributesPerElement * most) return { reason: `more than ${attributesPerElement * most} attributes` };
     if (open.length === 0 && names.length > 0) return { reason: 'several root elements' };
     if (names.push(tag.name) > most) return { reason: `more than ${most} elements` };
     if (tag.isEmpty) continue;
@@ -62,6 +70,7 @@ interface Tag {
   readonly qualified: string;
   readonly closes: boolean;
   readonly isEmpty: boolean;
+  readonly attributes: number;
   readonly end: number;
 }
 
@@ -70,17 +79,18 @@ function readTag(xml: string, at: number): Tag | { readonly reason: string } {
   if (!start) return { reason: 'a name that is not accepted' };
   const [text, slash = '', qualified = '', name = ''] = start;
   let end = at + text.length;
-  for (let count = 0; ; ) {
+  let attributes = 0;
+  for (;;) {
     const found = matchAt(attribute, xml, end);
     if (!found) break;
-    if (++count > attributesMax) return { reason: `an element with more than ${attributesMax} attributes` };
+    if (++attributes > attributesMax) return { reason: `an element with more than ${attributesMax} attributes` };
     if (!areReferencesAllowed(found.groups?.first ?? found.groups?.second ?? ''))
       return { reason: 'an entity or a character that XML does not allow' };
     end += found[0].length;
   }
   const closing = matchAt(tagEnd, xml, end);
   if (!closing) return { reason: 'a name that is not accepted' };
-  return { name, qualified, closes: slash !== '', isEmpty: closing[1] !== '', end: end + closing[0].length };
+  return { name, qualified, closes: slash !== '', isEmpty: closing[1] !== '', attributes, end: end + closing[0].length };
 }
 
 /** Without a document type, only five entities exist. */

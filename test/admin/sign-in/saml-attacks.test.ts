@@ -252,6 +252,11 @@ describe('forged responses', () => {
     ['80,000 elements that are not closed', () => `<samlp:Response>${'<a>'.repeat(80_000)}`, /nested deeper than 64/],
     ['120,000 opening brackets', () => `<samlp:Response>${'< '.repeat(120_000)}`, /a name that is not accepted/],
     ['40,000 elements', (xml) => put(xml, '<samlp:Status>', `${'<a/>'.repeat(40_000)}<samlp:Status>`), /more than 1500 elements/],
+    [
+      'many attributes in all',
+      (xml) => put(xml, '<samlp:Status>', `${`<a${' b="c"'.repeat(90)}/>`.repeat(70)}<samlp:Status>`),
+      /more than 6000 attributes/,
+    ],
     ['a zero byte', (xml) => put(xml, 'ada@example.com<', 'ada@example.com&#0;<'), /a character that XML does not allow/],
     ['half a surrogate pair', (xml) => put(xml, 'ada@example.com<', '&#xD800;<'), /a character that XML does not allow/],
     ['an unknown entity', (xml) => put(xml, 'ada@example.com<', '&nbsp;<'), /an entity or a character/],
