@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import type { OperationCall } from '../core/contract/provider/provider.ts';
 import { decodeBodySync } from '../core/contract/values/bodies/content-decoder.ts';
 import { partsReader } from '../core/formats/gemini/chat/reply-parts.ts';
+import type { ParsedRequest } from '../core/http/read-request.ts';
+import { readWebSocketOffer } from '../core/http/web-socket.ts';
 import { reportsLostSession } from '../core/mcp/sessions/lost-session.ts';
+import { amongNames } from '../core/model-tools/tool-names.ts';
 import { EventStream } from '../core/pipeline/attempt/event-stream.ts';
 import { RepeatedEvents } from '../core/pipeline/attempt/repeated-events.ts';
 import { replyTo } from '../core/providers/mock/chat-reply.ts';
@@ -114,6 +117,29 @@ it.each<[string, () => unknown]>([
     },
   ],
   ['names of codings with much white space', () => decodeBodySync(Buffer.from('a'), `${'\u00a0'.repeat(n)}x`, 1)],
+  [
+    'names of protocols of a WebSocket',
+    () => {
+      const headers = ['sec-websocket-protocol', Array.from({ length: n }, (_, i) => `p${i}`).join(', ')];
+      const values: Record<string, string> = { upgrade: 'websocket', connection: 'upgrade', 'sec-websocket-version': '13' };
+      const header = (name: string) => values[name] ?? 'a';
+      const request = { headers, header, bodyLength: 0, error: null } as unknown as ParsedRequest;
+      expect(readWebSocketOffer(request, {} as never)).not.toBeNull();
+      expect(request.webSocketProtocols).toHaveLength(n);
+    },
+  ],
+  [
+    'names of allowed tools of an MCP server',
+    () => {
+      const isAllowed = amongNames(
+        Array.from({ length: n }, (_, i) => `tool${i}`),
+        'tools[0].allowed_tools',
+      );
+      let found = 0;
+      for (let i = n / 2; i < (3 * n) / 2; i++) if (isAllowed(`tool${i}`)) found++;
+      expect(found).toBe(n / 2);
+    },
+  ],
 ])('%s take linear time', { timeout }, (_, run) => {
   expect(run).not.toThrow();
 });

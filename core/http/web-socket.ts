@@ -72,7 +72,8 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
     request.error ??= new GatewayError('bad_request', { message: 'A request for a WebSocket must not have a body' });
     return null;
   }
-  const protocols: string[] = [];
+  // A set, because the header has room for 16,000 names.
+  const protocols = new Set<string>();
   for (let i = 0; i < request.headers.length; i += 2) {
     if (request.headers[i] !== 'sec-websocket-protocol') continue;
     for (const item of (request.headers[i + 1] as string).split(',')) {
@@ -84,10 +85,10 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
         });
         return null;
       }
-      if (protocol !== '' && !protocols.includes(protocol)) protocols.push(protocol);
+      if (protocol !== '') protocols.add(protocol);
     }
   }
-  request.webSocketProtocols = protocols;
+  request.webSocketProtocols = [...protocols];
   return { key, context };
 }
 
