@@ -53,5 +53,6 @@ export function amongNames(names: unknown, path: string): (tool: string) => bool
   if (!Array.isArray(names)) {
     throw new GatewayError('bad_request', { message: `${path}: a list of names of tools is expected`, param: path });
   }
-  return (tool) => names.includes(tool);
+  const allowed = new Set<unknown>(names);
+  return (tool) => allowed.has(tool);
 }
