@@ -4,6 +4,7 @@ import type { ListedModel, ModelList, ModelPage } from '../contract/provider/mod
 import type { OutgoingCall } from '../contract/provider/provider.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json/json.ts';
+import { hasTooManyValues } from '../contract/values/json/line-limits.ts';
 import { hidingSender } from '../pipeline/attempt/hide-credentials.ts';
 import { addClientHeaders } from '../pipeline/attempt/outgoing-call.ts';
 import { errorReply, type FailedReply } from '../pipeline/attempt/plain-reply.ts';
@@ -117,7 +118,8 @@ function parse(ctx: RequestContext, reply: WholeReply, { adapter }: ResolvedTarg
   if (reply.status < 200 || reply.status >= 300) throw new ProviderRefusal(errorReply(ctx, adapter, null, reply));
   let body: unknown = null;
   try {
-    body = JSON.parse(Buffer.from(reply.body).toString('utf8'));
+    const text = Buffer.from(reply.body).toString('utf8');
+    if (!hasTooManyValues(text)) body = JSON.parse(text);
   } catch {
     // Reported below.
   }

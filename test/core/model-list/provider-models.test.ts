@@ -30,6 +30,13 @@ describe('GET /models of a provider', () => {
   });
 });
 
+it('a list of the provider of GET /models with too many values is not parsed', async () => {
+  const harness = createHarness();
+  harness.script(replyWith(200, { data: [], more: Array.from({ length: 400_001 }, () => ({})) }));
+  const reply = await harness.send({ method: 'GET', path: '/v1/models', headers: { 'x-svc-provider': '@one' }, body: '' });
+  expect([reply.status, JSON.stringify(reply.json)]).toEqual([502, expect.stringContaining('no list of models')]);
+});
+
 describe('an error of the provider of GET /models', () => {
   const error = { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key', param: null };
   const shown = { ...error, message: 'openai error: Incorrect API key', provider_error: error };
