@@ -17,10 +17,14 @@ export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'control
 /** Seconds in `retry-after` of a 503 whose error sets no delay. */
 const defaultRetrySeconds = 1;
 
+/** Longest `retry-after` in seconds that OpenAI's SDKs wait. After a longer one they retry within 8 seconds. */
+const longestSdkWait = 60;
+
 /**
  * Returns the reply for a GatewayError: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`. `code`
  * is the two-digit code of authentication errors. `name` is the table's code of every error. In the `messages` format the same
  * body also satisfies clients of the Anthropic API: `type:"error"`, its error type names and `request_id` (their "Errors" page, November 2026).
+ * `x-should-retry: false`, which the SDKs of OpenAI and Anthropic and Claude Code obey, is set if a retry cannot succeed (decision 0671).
  * With `requestId` the reply has it as `x-request-id`, and in the `messages` format as `request-id`, which the SDKs read. Pure.
  * `detail` and `cause` of the error are not included.
  */
@@ -30,6 +34,7 @@ export function errorReply(error: GatewayError, format: ErrorFormat = 'chat', re
   if (error.allow !== null) headers.push('allow', error.allow.join(', '));
   const waitSeconds = retryAfterSeconds(error);
   if (waitSeconds !== null) headers.push('retry-after', String(waitSeconds));
+  if (isFinal(error, waitSeconds)) headers.push('x-should-retry', 'false');
   if (requestId !== null) {
     headers.push('x-request-id', requestId);
     if (format === 'messages') headers.push('request-id', requestId);
@@ -70,6 +75,12 @@ function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | nu
           ...(format === 'messages' && error.details !== null ? { details: error.details } : {}),
         },
   };
+}
+
+/** True if the same request of the same client fails again, or can only succeed after a time that no SDK waits. */
+function isFinal({ source, status }: GatewayError, waitSeconds: number | null): boolean {
+  if (status === 429) return waitSeconds !== null && waitSeconds > longestSdkWait;
+  return source === 'client' || status === 401;
 }
 
 function retryAfterSeconds(error: GatewayError): number | null {

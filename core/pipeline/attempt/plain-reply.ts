@@ -179,7 +179,7 @@ export function errorReply(
   given: WholeReply,
 ): FailedReply {
   const { error, text } = errorOf(ctx, adapter, given, true);
-  const headers = [...passedHeaders(given.headers, 'application/json'), ...retryAfterOf(error, given.headers)];
+  const headers = [...passedHeaders(given.headers, 'application/json'), ...retryHeadersOf(error, given.headers)];
   return { ...plain(given, headers, Buffer.from(text), error, call), error };
 }
 
@@ -188,11 +188,15 @@ export interface FailedReply extends PlainReply {
   readonly error: GatewayError;
 }
 
-/** Clients read the delay from a header. Gemini sends it in the body. */
-function retryAfterOf({ retryAfterMs }: GatewayError, headers: HeaderList): HeaderList {
-  const names = ['retry-after', 'retry-after-ms'];
-  if (retryAfterMs === null || names.some((name) => findHeader(headers, name) !== undefined)) return [];
-  return ['retry-after', String(Math.ceil(retryAfterMs / 1000))];
+/** Clients read the delay from a header. Gemini sends it in the body. Claude Code repeats a 401 for over a minute unless a header forbids it. */
+function retryHeadersOf({ status, retryAfterMs }: GatewayError, headers: HeaderList): HeaderList {
+  const lacks = (...names: readonly string[]) => names.every((name) => findHeader(headers, name) === undefined);
+  const added: string[] = [];
+  if (retryAfterMs !== null && lacks('retry-after', 'retry-after-ms')) {
+    added.push('retry-after', String(Math.ceil(retryAfterMs / 1000)));
+  }
+  if (status === 401 && lacks('x-should-retry')) added.push('x-should-retry', 'false');
+  return added;
 }
 
 /** The provider's error as a GatewayError, and the body for the client of a shaped route as JSON. */
@@ -264,7 +268,7 @@ export function withReportedError(
   try {
     const failure = adapter.error(error.status, error.reported, headers);
     const body = Buffer.from(errorText(ctx, adapter, headers, error, failure, error.reported));
-    const shown = [...passedHeaders(headers, 'application/json'), ...retryAfterOf(error, headers)];
+    const shown = [...passedHeaders(headers, 'application/json'), ...retryHeadersOf(error, headers)];
     return plain({ status: error.status, headers, body }, shown, body, error, operationCall);
   } catch {
     // An error with objects where texts are expected.

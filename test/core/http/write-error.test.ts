@@ -76,6 +76,19 @@ describe('error replies', () => {
   });
 
   it.each([
+    ['a key that is wrong', new GatewayError('invalid_api_key'), 'false'],
+    ['a limit that ends after the longest wait of SDKs', new GatewayError('key_rate_limit', { retryAfterMs: 60_001 }), 'false'],
+    ['a limit that ends soon', new GatewayError('key_rate_limit', { retryAfterMs: 60_000 }), undefined],
+    ['a request in a circle', new GatewayError('loop_detected'), 'false'],
+    ['a credential that the provider refuses', new GatewayError('upstream_status', { status: 401 }), 'false'],
+    ['a provider that cannot be reached', new GatewayError('upstream_connect'), undefined],
+    ['a gateway without its control plane', new GatewayError('unavailable'), undefined],
+  ])('state in x-should-retry that a retry is of no use: %s', (_, error, expected) => {
+    const { headers } = errorReply(error);
+    expect(headers.includes('x-should-retry') ? headers[headers.indexOf('x-should-retry') + 1] : undefined).toBe(expected);
+  });
+
+  it.each([
     ['bad_request', 'invalid_request_error'],
     ['invalid_api_key', 'authentication_error'],
     ['forbidden', 'permission_error'],

@@ -187,6 +187,14 @@ it('a delay that a provider names in the body is the retry-after of the reply', 
   expect((await failedAt('google', 429, body, headers)).header('retry-after')).toBe('7');
 });
 
+it('a credential that a provider refuses is not worth a retry of the client, unless the provider states otherwise', async () => {
+  const body = { error: { message: 'Incorrect API key provided', type: 'invalid_request_error', code: 'invalid_api_key' } };
+  expect((await failedAt('openai', 401, body)).header('x-should-retry')).toBe('false');
+  const headers = ['content-type', 'application/json', 'x-should-retry', 'true'];
+  expect((await failedAt('openai', 401, body, headers)).header('x-should-retry')).toBe('true');
+  expect((await failedAt('openai', 503, body)).header('x-should-retry')).toBeUndefined();
+});
+
 /** Returns the reply for an error of a stored provider of this type. */
 async function failedAt(type: string, status: number, body: JsonObject, headers = ['content-type', 'application/json']) {
   const gateway = createHarness();

@@ -106,6 +106,7 @@ The body is \`{"status":"failure","message":…,"error":{"message","type","param
 - *Retry*: the same request may succeed later or at another target. A fallback continues with the next target if its
   \`on_status_codes\` include the status; \`retry\` repeats an attempt if its own list does.
 - *Source*: the party that caused the error.
+- \`x-should-retry: false\` forbids retries of SDKs. Errors that the client caused have it, 429 only if \`retry-after\` exceeds 60 seconds.
 
 Two kinds of errors have other members, as clients of the reference expect:
 
