@@ -214,7 +214,8 @@ describe('changes of a request by a plugin', () => {
   });
 
   it('values that a plugin changes in place reach the provider, also in a long request that loses its slug', async () => {
-    const add = (ctx: PluginContext) => void (ctx.params?.messages as unknown[]).push({ role: 'user', content: 'added' });
+    const add = (ctx: PluginContext) =>
+      void (ctx.params?.messages as unknown[] | undefined)?.push({ role: 'user', content: 'added' });
     for (const length of [10, 10_000]) {
       const harness = createHarness({ plugins: [pluginOf(() => ({ onRequest: add }))] });
       const messages = [{ role: 'user', content: 'a'.repeat(length) }];
