@@ -181,6 +181,8 @@ export interface Write {
 /** A row whose revision changes with each write. */
 export interface Versioned {
   readonly revision: number;
+  /** Null or absent: the row belongs to no workspace. */
+  readonly workspaceId?: string | null | undefined;
 }
 
 /** One request after authentication, authorisation and validation. */
@@ -213,7 +215,7 @@ export interface AdminCall<Query, Body> {
   unused(...paths: readonly string[]): void;
   /**
    * Throws AB12 if the caller sent `if-match` with another revision than that of the row. Call it in `write`, after the row was locked or
-   * read there. The reply of a change has the new revision of the row as `etag`, unless `tag` sets another.
+   * read there. Throws AB01 if the body has `workspace_id: null` and the row belongs to a workspace. The reply of a change has the new revision of the row as `etag`, unless `tag` sets another.
    */
   match(row: Versioned): void;
   /** Call first in a transaction that is not that of `write`, such as one of records: an `idempotency-key` is committed with it. */

@@ -20,6 +20,7 @@ import {
   type ReadCall,
   readCall,
   requireNoCondition,
+  requireOwnerAsSent,
   workspaceOfUnchecked,
 } from './request/read-call.ts';
 import { readPath } from './request/read-query.ts';
@@ -247,6 +248,7 @@ class RouteCall {
       },
       match: (row) => {
         this.#matched = row;
+        requireOwnerAsSent(read.body, row);
         matchRevision(request.header('if-match'), row.revision);
       },
       claim: async (tx) => repeat?.claim(tx),

@@ -1,7 +1,7 @@
 import type { HonoRequest } from 'hono';
 import { isObject } from '../../../core/contract/values/json/json.ts';
 import { AdminError, invalid, notFound } from '../errors.ts';
-import type { AdminRoute } from '../route.ts';
+import type { AdminRoute, Versioned } from '../route.ts';
 import { declaredNames, inSnakeCase, withoutPathRepeats } from './path-repeats.ts';
 import { readParams, readQuery, readQueryLeniently } from './read-query.ts';
 import { validate } from './validate.ts';
@@ -56,6 +56,14 @@ export function namesOf(
 function namesIn(name: keyof Naming, query: Naming, body: Naming | readonly Naming[] | undefined): string[] {
   const parts = [query, ...(Array.isArray(body) ? body : [body])] as (Naming | undefined)[];
   return [...new Set(parts.flatMap((part) => part?.[name] ?? []))];
+}
+
+/** Throws AB01 if the body has `workspace_id: null`, which items of the organisation are read with, and the item belongs to a workspace. */
+export function requireOwnerAsSent(body: unknown, { workspaceId }: Versioned): void {
+  if (isObject(body) && body.workspace_id === null && workspaceId)
+    throw invalid(
+      'workspace_id: null is expected for items of the organisation, and this one belongs to a workspace. Leave it out',
+    );
 }
 
 /** Throws AB12 unless `if-match` is absent or names the revision. */

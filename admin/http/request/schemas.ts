@@ -169,7 +169,7 @@ export const queryFlag = v.optional(
 /** Tenant fields that every request may send. */
 export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_id: v.optional(id) };
 
-/** The same in updates of items that may belong to the organisation: these are read with `workspace_id: null`, which can be sent back. */
+/** The same in updates of items that may belong to the organisation: these are read with `workspace_id: null`, which can be sent back. `AdminCall.match` refuses null for other items. */
 export const ownerEntries = { ...tenantEntries, workspace_id: v.nullish(idOrSlug) };
 
 export const tenantQuery = v.strictObject(tenantEntries);

@@ -117,6 +117,23 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
     }
   });
 
+  const server = { url: 'https://tools.example.com/mcp', auth_type: 'none', transport: 'http' };
+  const card = { url: 'https://agents.example.com/card', auth_type: 'none' };
+  it.each([
+    ['/integrations', '/integrations', account],
+    ['/api-keys', '/api-keys/workspace/service', { scopes: ['configs.list'] }],
+    ['/mcp-integrations', '/mcp-integrations', server],
+    ['/agent-integrations', '/agent-integrations', card],
+    ['/labels', '/labels', {}],
+  ])('%s of a workspace cannot be changed with workspace_id null', async (path, create, more) => {
+    const made = await plane.ask('POST', create, { body: { name: 'own-one', workspace_id: 'ws-default', ...more } });
+    const at = `${path}/${inner(made.body).id}`;
+    const change = (workspace_id: string | null) => plane.ask('PUT', at, { body: { name: 'owner', workspace_id } });
+    const reply = await expectRefusal(plane, () => change(null), 400, 'AB01', true);
+    expect(reply.body.data.message).toMatch(/^workspace_id: null is expected for items of the organisation/);
+    expect((await change(plane.workspaceId)).status).toBe(200);
+  });
+
   it('keys are returned with their text once, and keep type, workspace and owner', async () => {
     const body = { name: 'k', scopes: ['configs.list'] };
     const made = await plane.ask('POST', '/api-keys/workspace/service', { body });
