@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { EntityMetadata, EntitySchema, MigrationObject } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
@@ -231,10 +232,9 @@ async function migrateAlone(
   log: Log,
 ): Promise<TenantSession> {
   return orm.em.fork().transactional(async (tx) => {
-    await tx.execute('set local lock_timeout = 0');
     // This connection is idle while others migrate. If the server ended it, another control plane would migrate at the same time.
     await tx.execute(liftTimeLimits);
-    await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
+    await waitForLock(tx);
     await requireVersion(tx);
     await requirePublicSchema(tx);
     await requireSettings(tx);
@@ -248,6 +248,15 @@ async function migrateAlone(
     await runMigrations(orm, migrations, log, lockDenied);
     return patiently(() => applyRowLevelSecurity(orm.em.fork(), tables, log), lockDenied);
   });
+}
+
+/** A statement that waits has a snapshot, and the concurrent build of an index by the holder would wait for its end. */
+async function waitForLock(tx: EntityManager): Promise<void> {
+  for (;;) {
+    const [row] = await tx.execute<[{ locked: boolean }]>('select pg_try_advisory_xact_lock(?) as locked', [migrationLock]);
+    if (row.locked) return;
+    await pause(200);
+  }
 }
 
 /** Oldest major version that the tests run on. With an older one a statement might fail at any time. */

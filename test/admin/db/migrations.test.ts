@@ -265,7 +265,7 @@ async function onDatabase(
     entities: [],
     discovery: { warnWhenNoEntities: false },
     extensions: [Migrator],
-    migrations: { migrationsList: [...migrations], snapshot: false, silent: true, tableName: 'migrations' },
+    migrations: { migrationsList: [...migrations], allOrNothing: false, snapshot: false, silent: true, tableName: 'migrations' },
   };
   const server = database === 'PostgreSQL' ? await newTestDatabase() : null;
   try {

@@ -1,8 +1,8 @@
-import { Migration } from '@mikro-orm/migrations';
+import { DayTableIndex } from '../../../db/day-table-index.ts';
 
 /** An index for lists of logs: the records of a workspace, newest first. */
-export class RecordsByWorkspace extends Migration {
-  override up(): void {
-    this.addSql('create index request_records_by_workspace on request_records (workspace_id, created_at desc, id desc)');
-  }
+export class RecordsByWorkspace extends DayTableIndex {
+  protected readonly table = 'request_records';
+  protected readonly suffix = 'by_workspace';
+  protected readonly definition = '(workspace_id, created_at desc, id desc)';
 }

@@ -1,8 +1,8 @@
-import { Migration } from '@mikro-orm/migrations';
+import { DayTableIndex } from '../../../db/day-table-index.ts';
 
 /** An index to delete the old contents of one organisation. */
-export class ContentsByOrganisation extends Migration {
-  override up(): void {
-    this.addSql('create index record_contents_by_organisation on record_contents (organisation_id, created_at)');
-  }
+export class ContentsByOrganisation extends DayTableIndex {
+  protected readonly table = 'record_contents';
+  protected readonly suffix = 'by_organisation';
+  protected readonly definition = '(organisation_id, created_at)';
 }
