@@ -7,7 +7,7 @@ import { queriesOf, withSearches } from '../formats/gemini/searches.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
 import { chatUsage } from '../formats/openai/chat-usage.ts';
-import { responsesUsage, usageOfResponse, withFileSearches } from '../formats/openai/responses.ts';
+import { fileSearchType, responsesUsage, usageOfResponse, withFileSearches } from '../formats/openai/responses.ts';
 import { eventStream } from './bedrock/event-stream.ts';
 import { bedrockPassed } from './bedrock/passed-usage.ts';
 import { coherePassed } from './cohere/passed-usage.ts';
@@ -94,21 +94,25 @@ function countsOf(counts: JsonObject): Usage | null {
 
 /** Returns counts without the queries and types that replies of other formats may also have. Records do not contain them. */
 function withoutTools(raw: JsonObject): JsonObject {
-  if (!Array.isArray(raw.webSearchQueries) && !Array.isArray(raw.type)) return raw;
+  if (!isTally(raw.webSearchQueries) && !isTally(raw.type)) return raw;
   const { webSearchQueries: _queries, type: _types, ...counts } = raw;
   return counts;
 }
 
-/** `webSearchQueries` has one list for each candidate of each event. */
-function geminiPassed({ webSearchQueries, ...counts }: JsonObject): Usage {
-  const lists = Array.isArray(webSearchQueries) ? webSearchQueries : [];
-  return withSearches(geminiUsage(counts), queriesOf(lists.map((list) => ({ groundingMetadata: { webSearchQueries: list } }))));
+function isTally(value: unknown): value is ReadonlyMap<string, number> {
+  return value instanceof Map;
+}
+
+/** `webSearchQueries` has the queries of all candidates of all events. */
+function geminiPassed({ webSearchQueries: sent, ...counts }: JsonObject): Usage {
+  const webSearchQueries = isTally(sent) ? [...sent.keys()] : [];
+  return withSearches(geminiUsage(counts), queriesOf([{ groundingMetadata: { webSearchQueries } }]));
 }
 
 /** `type` has the types of the items of a response. */
 function ofItems({ type, ...counts }: JsonObject): Usage {
   const usage = inputOutputUsage(withTools(counts));
-  return Array.isArray(type) ? withFileSearches(usage, type) : usage;
+  return isTally(type) ? withFileSearches(usage, type.get(fileSearchType) ?? 0) : usage;
 }
 
 /** The Live API calls them responses: https://ai.google.dev/api/live#usagemetadata */

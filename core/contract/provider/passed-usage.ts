@@ -8,8 +8,8 @@ export interface PassedUsage {
   /** Locations of usage in replies. */
   readonly locations: Locations;
   /**
-   * Paths among them whose values are counts themselves, in a list if the path leads through one. Values at other paths are objects of
-   * counts.
+   * Paths among them whose values are counts themselves. If the path leads through a list, objects are in a list, and texts in a map with the
+   * number of each. Values at other paths are objects of counts.
    */
   readonly bare: ReadonlySet<string>;
   /**

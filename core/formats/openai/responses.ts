@@ -51,15 +51,15 @@ export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: 
     ...(svgUsage.length > 0 ? { svg_usage: svgUsage } : {}),
   };
   const raw = Object.keys(beside).length === 0 ? usage : { ...usage, ...beside };
-  return withFileSearches(
-    responsesUsage(raw, serviceTier),
-    objectsIn(output).map(({ type }) => type),
-  );
+  const searches = objectsIn(output).filter(({ type }) => type === fileSearchType).length;
+  return withFileSearches(responsesUsage(raw, serviceTier), searches);
 }
 
-/** Returns the usage with the searches in stores of files among output items of these types. */
-export function withFileSearches(usage: Usage, types: readonly unknown[]): Usage {
-  const searches = types.filter((type) => type === 'file_search_call').length;
+/** The type of output items that are searches in stores of files. */
+export const fileSearchType = 'file_search_call';
+
+/** Returns the usage with this number of searches in stores of files. */
+export function withFileSearches(usage: Usage, searches: number): Usage {
   return searches === 0 ? usage : { ...usage, units: { ...usage.units, file_search: searches } };
 }
 

@@ -66,8 +66,10 @@ export class ReplyMeter {
   /** True: only the number of bytes is counted. */
   readonly #countsBytes: boolean;
   #counts: JsonObject | null = null;
-  /** Values of elements of lists by the name of their member, such as the types of all output items. */
+  /** Objects in elements of lists, by the name of their member. */
   readonly #lists: Record<string, unknown[]> = {};
+  /** Number of each text in elements of lists, by the name of the member: types of output items, queries of searches. */
+  readonly #tallies: Record<string, Map<string, number>> = {};
   #countings = 0;
   #serviceTier: unknown = null;
   readonly #isNewModel = newModels();
@@ -162,15 +164,29 @@ export class ReplyMeter {
     if (served !== null) this.#ctx.nameModel(served);
   }
 
-  /** Adds a value of an element of a list. A reply may have millions of elements, so nothing is copied. */
+  /** Adds a value of an element of a list. A reply may have millions of elements, so nothing is copied, and equal texts are counted. */
   #addElement(name: string, value: unknown): void {
-    const list = this.#lists[name];
-    if (list === undefined) this.#lists[name] = [value];
-    else if (list.length < elementsMax) list.push(value);
+    if (typeof value === 'string') this.#addText(name, value);
+    else if (Array.isArray(value)) for (const text of value) this.#addText(name, text);
+    else if (isObject(value)) {
+      this.#lists[name] ??= [];
+      const list = this.#lists[name];
+      if (list.length < objectsMax) list.push(value);
+    }
+  }
+
+  #addText(name: string, text: unknown): void {
+    if (typeof text !== 'string') return;
+    this.#tallies[name] ??= new Map();
+    const tally = this.#tallies[name];
+    const count = tally.get(text);
+    if (count !== undefined) tally.set(text, count + 1);
+    else if (tally.size < textsMax) tally.set(text, 1);
   }
 
   #stated(): Usage | null {
-    const usage = this.#counts === null ? null : this.#format.read({ ...this.#counts, ...this.#lists }, this.#serviceTier);
+    const counts = this.#counts === null ? null : { ...this.#counts, ...this.#lists, ...this.#tallies };
+    const usage = counts === null ? null : this.#format.read(counts, this.#serviceTier);
     const path = this.#ctx.endpoint?.proxyPath ?? '';
     if (makesImages(path)) return this.#withImages(usage);
     const { input } = this.#ctx.passed?.params ?? {};
@@ -206,8 +222,11 @@ function withoutNulls(counts: JsonObject): JsonObject {
   return counts;
 }
 
-/** Elements of one list whose counts are read. */
-const elementsMax = 100;
+/** Objects of one list whose counts are read. */
+const objectsMax = 100;
+
+/** Different texts of one list that are counted. */
+const textsMax = 1_000;
 
 /** Content types with one JSON value per line. */
 const lineTypes = /^(?:text\/event-stream|application\/(?:x-ndjson|ndjson|jsonl|stream\+json|x-jsonlines))/i;

@@ -53,6 +53,22 @@ describe('tools in pass-through replies', () => {
       { file_search: 2 },
       usage,
     ],
+    [
+      'searches of files among hundreds of items',
+      '/proxy/responses',
+      JSON.stringify({ output: Array.from({ length: 80 }).flatMap(() => output), usage }),
+      undefined,
+      { file_search: 160 },
+      usage,
+    ],
+    [
+      'searches of Gemini in hundreds of events',
+      '/models/gemini-x:streamGenerateContent',
+      sse(...Array.from({ length: 200 }, (_, at) => ({ candidates: grounded(`query ${at >> 1}`), usageMetadata }))),
+      events,
+      { web_search: 100, grounded_prompts: 1 },
+      usageMetadata,
+    ],
   ])('are counted: %s', async (_name, path, reply, type, units, rawUsage) => {
     // The queries of a user stay out of the record.
     expect(await recordOf(path, reply, type)).toMatchObject({ usageEstimated: false, media: { units }, rawUsage });
