@@ -6,7 +6,7 @@ import { type Amounts, type Calculation, calculate } from './calculation.ts';
 import { costMax, nanoPerMicro, roundedNano } from './nano-usd.ts';
 import { batchFactor, fullPriceUnits } from './rates.ts';
 import type { PricingAdjustments } from './schema.ts';
-import type { Rates, TokenUnit } from './units.ts';
+import { type Rates, type TokenUnit, tokenUnits } from './units.ts';
 
 /** Billed fields of a record. */
 export type BilledUsage = Pick<
@@ -22,12 +22,18 @@ export interface CostOptions {
   readonly requests?: number;
 }
 
+export interface Cost {
+  /** Null if a usage that is not empty has no price at all. */
+  readonly costNanoUsd: number | null;
+  /** Units without a price. The cost is without them. */
+  readonly unpriced: readonly string[];
+}
+
 /**
  * Returns the cost of the usage in whole nano-USD, rounded once at the end. Usage without a price of its own is billed as the kind it
- * is a part of (cached input as input, audio as text); usage without any price is left out. Null if a usage that is not empty has no
- * price at all.
+ * is a part of (cached input as input, audio as text).
  */
-export function costOf(counted: BilledUsage, rates: Rates, options: CostOptions = {}): number | null {
+export function costOf(counted: BilledUsage, rates: Rates, options: CostOptions = {}): Cost {
   const usage = billedUsage(counted);
   const bill = new Bill(rates, options.adjustments ?? null);
   const details = detailsOf(usage.rawUsage);
@@ -42,9 +48,16 @@ export function costOf(counted: BilledUsage, rates: Rates, options: CostOptions 
 
   const { generated_images: images = 0, ...units } = media.units;
   bill.images(images, usage.image ?? null);
-  for (const [unit, amount] of Object.entries(units)) bill.unit(amount, unit);
+  for (const [unit, amount] of Object.entries(units)) if (!isBilledOtherwise(unit, units, rates)) bill.unit(amount, unit);
   bill.unit(details.webSearches, 'web_search');
-  return bill.total(options.isBatch ? batchFactor : 1, options.requests ?? 1);
+  const costNanoUsd = bill.total(options.isBatch ? batchFactor : 1, options.requests ?? 1);
+  return { costNanoUsd, unpriced: bill.unpriced };
+}
+
+/** A grounded reply of Gemini has both counts, and its model is billed by one of them. */
+function isBilledOtherwise(unit: string, used: MediaRecord['units'], rates: Rates): boolean {
+  const other = unit === 'web_search' ? 'grounded_prompts' : unit === 'grounded_prompts' ? 'web_search' : null;
+  return other !== null && (used[other] ?? 0) > 0 && rates.units[unit] === undefined && rates.units[other] !== undefined;
 }
 
 /**
@@ -102,6 +115,8 @@ function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
   };
 }
 
+const none: readonly string[] = [];
+
 const noMedia: MediaRecord = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
 
 class Bill {
@@ -111,11 +126,20 @@ class Bill {
   /** Amounts that batches do not cost less for. */
   #full = 0;
   #priced = false;
-  #unpriced = false;
+  #unpriced: string[] | null = null;
+  #tokensPriced = false;
+  #workPriced = false;
 
   constructor(rates: Rates, adjustments: PricingAdjustments | null) {
     this.#rates = rates;
     this.#multiplier = adjustments?.multiplier ?? null;
+  }
+
+  /** Without a count of the same work as one that has a price: models of speech are billed by tokens or by characters. */
+  get unpriced(): readonly string[] {
+    if (this.#unpriced === null) return none;
+    const isElsewhere = { tokens: this.#workPriced, work: this.#tokensPriced || this.#workPriced, tools: false };
+    return this.#unpriced.filter((unit) => !isElsewhere[kindOf(unit)]);
   }
 
   /** Adds tokens of one kind, some of which may have prices of their own. */
@@ -126,6 +150,7 @@ class Bill {
       const taken = Math.min(Math.max(0, amount), left);
       if (unit === undefined || taken === 0) return;
       left -= taken;
+      this.#tokensPriced = true;
       this.#add(taken * (this.#rates.tokens[unit] as number) * this.#factor(this.#multiplier?.[unit]));
     };
     return {
@@ -138,13 +163,14 @@ class Bill {
       },
       takeRest: (units: readonly TokenUnit[]): void => {
         take(left, units);
-        if (left > 0) this.#unpriced = true;
+        if (left > 0) this.#lacks(units.at(-1) as TokenUnit);
       },
     };
   }
 
   /** Adds an amount that the price list computes in its own way. */
   calculated(how: Calculation, amounts: Amounts): void {
+    this.#tokensPriced = true;
     this.#add(calculate(how, amounts, (unit) => this.#rateOf(unit)));
   }
 
@@ -153,18 +179,17 @@ class Bill {
     const { images } = this.#rates;
     if (count <= 0 || !images) return this.unit(count, 'generated_images');
     const rate = imageRate(images, kind?.quality, kind?.size);
-    if (rate === undefined) this.#unpriced = true;
-    else this.#add(count * rate * this.#factor(this.#multiplier?.image?.default));
+    if (rate === undefined) return this.#lacks('generated_images');
+    this.#workPriced = true;
+    this.#add(count * rate * this.#factor(this.#multiplier?.image?.default));
   }
 
   /** Adds an amount that is not counted in tokens. */
   unit(amount: number, unit: string): void {
     if (amount <= 0) return;
     const rate = this.#rates.units[unit];
-    if (rate === undefined) {
-      this.#unpriced = true;
-      return;
-    }
+    if (rate === undefined) return this.#lacks(unit);
+    if (kindOf(unit) === 'work') this.#workPriced = true;
     const own = this.#multiplier?.additional_units?.[unit];
     const price = amount * rate * this.#factor(own ?? (unit === 'generated_images' ? this.#multiplier?.image?.default : null));
     if (!fullPriceUnits.has(unit)) return this.#add(price);
@@ -173,10 +198,15 @@ class Bill {
   }
 
   total(factor: number, requests: number): number | null {
-    if (this.#unpriced && !this.#priced) return null;
+    if (this.#unpriced !== null && !this.#priced) return null;
     const reduced = this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0);
     const microUsd = reduced * factor + this.#full;
     return Number.isNaN(microUsd) ? null : Math.min(roundedNano(microUsd * nanoPerMicro), costMax);
+  }
+
+  #lacks(unit: string): void {
+    this.#unpriced ??= [];
+    if (!this.#unpriced.includes(unit)) this.#unpriced.push(unit);
   }
 
   #add(microUsd: number): void {
@@ -194,6 +224,14 @@ class Bill {
   #factor(own: number | null | undefined): number {
     return own ?? this.#multiplier?.default ?? 1;
   }
+}
+
+/** Counts of the work of a model in other units than tokens. */
+const workUnits: ReadonlySet<string> = new Set(['generated_images', 'characters', 'audio_seconds', 'pages', 'search_units']);
+
+function kindOf(unit: string): 'tokens' | 'work' | 'tools' {
+  if ((tokenUnits as readonly string[]).includes(unit)) return 'tokens';
+  return workUnits.has(unit) ? 'work' : 'tools';
 }
 
 type Details = ReturnType<typeof detailsOf>;

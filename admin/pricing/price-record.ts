@@ -1,7 +1,7 @@
 import { type DiscardedCall, isCounted, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import { totalTokens } from '../../core/contract/values/models/usage.ts';
 import { pricesOf } from '../../core/providers/declarations.ts';
-import { costOf } from './cost.ts';
+import { type Cost, costOf } from './cost.ts';
 import { costMax, roundedNano } from './nano-usd.ts';
 import { partsByModel } from './parts-by-model.ts';
 import { countsWithout, partsOfSession } from './parts-of-session.ts';
@@ -31,6 +31,8 @@ export interface RecordPrice {
   readonly costNanoUsd: number | null;
   /** Null if there was nothing to price. */
   readonly source: PriceSource | null;
+  /** Units, and models that served a part of the call, without a price: the cost is without them. Absent: the cost is complete, or unknown. */
+  readonly unpriced?: readonly string[];
 }
 
 /** Returns the cost of a request, by the prices of its time. Rejected and failed requests, cached replies, token counts and spans of calls
@@ -44,14 +46,21 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
   if (stated !== null) return { costNanoUsd: stated, source: 'provider' };
   const ofSession = partsOfSession(record);
   const parts = partsByModel(ofSession.own);
-  const { costNanoUsd, source } = priceOf(parts.own, { provider, model, at }, own);
+  const { costNanoUsd, source, unpriced } = priceOf(parts.own, { provider, model, at }, own);
   if (costNanoUsd === null) return { costNanoUsd, source: 'unknown' };
   const others = [...parts.others, ...ofSession.others.map((part) => ({ record: part, isExtra: false }))];
-  const further = others.map((part) => {
-    const price = priceOf(part.record, { provider, model: part.record.model as string, at }, own).costNanoUsd;
-    return price ?? (part.isExtra ? 0 : (priceOf(part.record, { provider, model, at }, own).costNanoUsd ?? 0));
+  if (others.length === 0) return { costNanoUsd, source, ...lackOf(unpriced) };
+  const further = others.map(({ record: part, isExtra }) => {
+    const byOwn = priceOf(part, { provider, model: part.model as string, at }, own);
+    const price = byOwn.costNanoUsd === null && !isExtra ? priceOf(part, { provider, model, at }, own) : byOwn;
+    return price.costNanoUsd === null ? { costNanoUsd: 0, unpriced: [part.model as string] } : price;
   });
-  return { costNanoUsd: further.reduce((sum, price) => sum + price, costNanoUsd), source };
+  const cost = further.reduce((sum, price) => sum + (price.costNanoUsd ?? 0), costNanoUsd);
+  return { costNanoUsd: cost, source, ...lackOf([unpriced, ...further.map((price) => price.unpriced)].flat()) };
+}
+
+function lackOf(unpriced: readonly string[]): Pick<RecordPrice, 'unpriced'> | undefined {
+  return unpriced.length === 0 ? undefined : { unpriced: [...new Set(unpriced)] };
 }
 
 /** Returns the cost that the provider states for a call without a saved price, times the multiplier of all prices. Sums of calls have none. */
@@ -78,7 +87,10 @@ const nanoPerUsd = 1e9;
  * something whatever the outcome of the request is.
  */
 export function priceWhole(record: RequestRecord, pricingOf: (call: PricedCall) => IntegrationPricing | null): WholePrice {
-  if (record.discarded === undefined) return { ...priceRecord(record, pricingOf(record)), record };
+  if (record.discarded === undefined) {
+    const price = priceRecord(record, pricingOf(record));
+    return { ...price, record: withUnpriced(record, price.unpriced) };
+  }
   const own = deliveredCallOf(record);
   const price = priceRecord(own, pricingOf(own));
   const others = discardedCallsOf(record).map((call) => priceRecord(call, pricingOf(call)));
@@ -90,10 +102,22 @@ export function priceWhole(record: RequestRecord, pricingOf: (call: PricedCall) 
   if (known.length === 0) return { ...price, record: { ...record, discarded } };
   const source = known.find((one) => one.source !== null)?.source ?? null;
   const costNanoUsd = known.reduce((sum, one) => sum + (one.costNanoUsd ?? 0), 0);
-  return { costNanoUsd, source, record: { ...record, discarded } };
+  const unpriced = [price, ...others].flatMap((one, at) =>
+    one.costNanoUsd === null ? ((at === 0 ? record : record.discarded?.[at - 1])?.model ?? []) : (one.unpriced ?? []),
+  );
+  const lack = lackOf(unpriced);
+  return { costNanoUsd, source, ...lack, record: withUnpriced({ ...record, discarded }, lack?.unpriced) };
 }
 
-/** Price of a request with the record, in which each discarded response has its cost. */
+/** Returns the same record in the usual case that all of its usage has a price. */
+function withUnpriced(record: RequestRecord, unpriced: readonly string[] | undefined): RequestRecord {
+  if (unpriced !== undefined) return { ...record, unpriced: [...unpriced] };
+  if (record.unpriced === undefined) return record;
+  const { unpriced: _, ...complete } = record;
+  return complete;
+}
+
+/** Price of a request with the record, which then has what has no price, and the cost of each discarded response. */
 export interface WholePrice extends RecordPrice {
   readonly record: RequestRecord;
 }
@@ -127,8 +151,10 @@ function priceOf(record: RequestRecord, named: ModelAtTime, own: IntegrationPric
   const { rates, source, isBatch } = ratesFor(record, named, own);
   const { requests } = resultOf(record);
   const adjustments = own && priceAt(own.adjustments, named.at);
-  return { costNanoUsd: rates && costOf(record, rates, { adjustments, isBatch, requests }), source };
+  return { ...(rates === null ? unknown : costOf(record, rates, { adjustments, isBatch, requests })), source };
 }
+
+const unknown: Cost = { costNanoUsd: null, unpriced: [] };
 
 /** Returns the call whose reply a cached one repeats, as a record of its own. Null if it is unknown, or the reply was not cached. */
 export function savedCallOf(record: RequestRecord): RequestRecord | null {

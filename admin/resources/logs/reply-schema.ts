@@ -47,6 +47,10 @@ const metrics = v.strictObject({
   cost_unit: v.literal('cent'),
   /** `model`: saved. `provider`: the provider stated the cost. `public`: from the public list. `unknown`. Null: nothing was priced. */
   price_source: nullableText,
+  unpriced_units: v.pipe(
+    v.array(v.string()),
+    v.description('Units, and models of tools, without a price. If there are any, the cost is a lower bound'),
+  ),
   request_url: v.string(),
   request_method: v.string(),
   response_status_code: v.number(),

@@ -15,7 +15,7 @@ const noContent: { readonly headers: Readonly<Record<string, string>>; readonly 
 /**
  * Converts a request record to the wire form of lists, without headers and bodies. `cost` is in cents, as
  * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `strategy`, `attempts`, `discarded`, `timings`, `decisions`, `verdicts`, `guardrails`, `guardrails_omitted`,
- * `plugins`, `session`, `purpose`, `token_subject`, `batch`, `mcp` and `agent` are additions of this service.
+ * `plugins`, `session`, `purpose`, `unpriced_units`, `token_subject`, `batch`, `mcp` and `agent` are additions of this service.
  */
 export function toLog(
   row: StoredRecord,
@@ -103,6 +103,7 @@ function metricsOf(
     cost_currency: 'USD',
     cost_unit: 'cent',
     price_source: row.priceSource ?? null,
+    unpriced_units: record.unpriced ?? [],
     request_url: url,
     request_method: record.method,
     response_status_code: record.status,

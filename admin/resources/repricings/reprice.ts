@@ -64,7 +64,9 @@ async function repriceBatch(
   const changed = rows.flatMap(({ id, at, record, cost_micro_usd, cost_nano_rest }) => {
     const before = cost_micro_usd === null ? null : toNanoUsd(cost_micro_usd, cost_nano_rest);
     const { costNanoUsd: cost, source, record: priced } = priceWhole(record, pricingOf);
-    return cost === before ? [] : [{ id, at, cost, source, record: priced, before, recordBefore: record }];
+    return cost === before && String(priced.unpriced) === String(record.unpriced)
+      ? []
+      : [{ id, at, cost, source, record: priced, before, recordBefore: record }];
   });
   await writeCosts(tx, changed);
   // An interrupted call is billed everything that was reserved for it, whatever its price.
@@ -124,9 +126,14 @@ async function writeCosts(
     tx,
     `update request_records r set cost_micro_usd = sent.cost / 1000, cost_nano_rest = coalesce(sent.cost % 1000, 0),
        price_source = sent.source,
-       record = case when sent.discarded is null then r.record else jsonb_set(r.record, '{discarded}', sent.discarded) end
-     from jsonb_to_recordset($1::jsonb) as sent(id uuid, at timestamptz, cost bigint, source text, discarded jsonb)
+       record = (case when sent.discarded is null then r.record else jsonb_set(r.record, '{discarded}', sent.discarded) end - 'unpriced')
+         || case when sent.unpriced is null then '{}' else jsonb_build_object('unpriced', sent.unpriced) end
+     from jsonb_to_recordset($1::jsonb) as sent(id uuid, at timestamptz, cost bigint, source text, discarded jsonb, unpriced jsonb)
      where r.id = sent.id and r.created_at = sent.at`,
-    [JSON.stringify(rows.map(({ id, at, cost, source, record }) => ({ id, at, cost, source, discarded: record.discarded })))],
+    [
+      JSON.stringify(
+        rows.map(({ id, at, cost, source, record: { discarded, unpriced } }) => ({ id, at, cost, source, discarded, unpriced })),
+      ),
+    ],
   );
 }

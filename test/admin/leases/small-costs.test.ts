@@ -65,7 +65,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
       reservations: [{ key: `budget:${key.budget}`, lease: null, startMs: 0, units: 0 }],
     });
 
-  const priced = (record: RequestRecord) => ({ record, cost: costOf(record, rates) });
+  const priced = (record: RequestRecord) => ({ record, cost: costOf(record, rates).costNanoUsd });
   const settlePriced = (records: Parameters<typeof settleRecords>[1]) =>
     plane.control.services.database.em().transactional((tx) => settleRecords(tx, records, nowMs));
   const settle = (records: readonly RequestRecord[]) => settlePriced(records.map(priced));

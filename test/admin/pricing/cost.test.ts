@@ -232,12 +232,36 @@ describe('cost of usage', () => {
     ['no price for anything that was used', { media: { ...noMedia, units: { characters: 5 } } }, plain, null],
   ];
   it.each(cases)('%s', (_, usage, prices, microUsd, options) => {
-    expect(costOf({ ...nothing, ...usage }, prices, options)).toBe(microUsd === null ? null : Math.round(microUsd * 1_000));
+    const { costNanoUsd } = costOf({ ...nothing, ...usage }, prices, options);
+    expect(costNanoUsd).toBe(microUsd === null ? null : Math.round(microUsd * 1_000));
   });
 
   it('is never higher for a part than for the whole', () => {
     const usage = { ...nothing, inputTokens: 10, media: { ...noMedia, audioInputTokens: 99 } };
-    expect(costOf(usage, rates({ request_token: 1, request_audio_token: 2 }))).toBe(20_000);
+    expect(costOf(usage, rates({ request_token: 1, request_audio_token: 2 })).costNanoUsd).toBe(20_000);
+  });
+
+  const used = (units: Record<string, number>, inputTokens = 10) => ({ ...nothing, inputTokens, media: { ...noMedia, units } });
+  it.each<[string, Parameters<typeof costOf>[0], Rates, readonly string[]]>([
+    ['nothing', used({ web_search: 1 }), { ...rates({ request_token: 1 }), units: { web_search: 9 } }, []],
+    ['a tool', used({ web_search: 1, file_search: 2 }), rates({ request_token: 1 }), ['web_search', 'file_search']],
+    ['output', { ...used({}), outputTokens: 5 }, rates({ request_token: 1 }), ['response_token']],
+    ['the tokens beside a tool', used({ web_search: 1 }), { ...rates({}), units: { web_search: 9 } }, ['request_token']],
+    ['no count that another one of the same work replaces', used({ characters: 40 }), rates({ request_token: 1 }), []],
+    [
+      'no tokens of a model that is billed by images',
+      used({ generated_images: 1 }),
+      { ...rates({}), units: { generated_images: 9 } },
+      [],
+    ],
+    [
+      'no queries of a model that is billed by prompts',
+      used({ web_search: 3, grounded_prompts: 1 }),
+      { ...rates({ request_token: 1 }), units: { grounded_prompts: 9 } },
+      [],
+    ],
+  ])('lists what has no price: %s', (_name, usage, prices, unpriced) => {
+    expect(costOf(usage, prices).unpriced).toEqual(unpriced);
   });
 });
 
@@ -271,7 +295,7 @@ describe('public prices', () => {
     expect(publicRates('openai', 'tts-1-hd-1106', 0, at)?.units).toEqual({ characters: 30 });
     const media = { ...noMedia, units: { characters: 1_000 } };
     const rates = publicRates('openai', 'tts-1', 0, at);
-    expect(rates && costOf({ ...nothing, media }, rates)).toBe(15_000_000);
+    expect(rates && costOf({ ...nothing, media }, rates).costNanoUsd).toBe(15_000_000);
   });
 
   it.each([

@@ -56,7 +56,7 @@ it('stated costs: a saved price comes first, and other providers state none', ()
   const value = v.parse(pricingConfig, { pay_as_you_go: { request_token: { price: 1 } } });
   const saved = own(new Map([['a/b', { pricing: [{ from: null, value }], baseModel: null }]]));
   const call = { provider: 'openrouter', model: 'a/b', rawUsage: { cost: 9 } };
-  expect(price(call, saved)).toEqual({ costNanoUsd: 120_000, source: 'model' });
+  expect(price(call, saved)).toEqual({ costNanoUsd: 120_000, source: 'model', unpriced: ['response_token'] });
   expect(price({ ...call, provider: 'openai', model: 'gpt-4o-mini' }).source).toBe('public');
 });
 

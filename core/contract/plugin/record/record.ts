@@ -254,6 +254,8 @@ export const requestRecord = v.object({
   saved: v.optional(savedCall),
   /** Responses that no client received; absent if there were none. The usage of the record includes theirs, and each has the price of its model. */
   discarded: v.optional(v.array(discardedCall)),
+  /** Units and models without a price, set by the control plane: the cost is without them. Absent if there are none. */
+  unpriced: v.optional(v.array(v.string())),
   usageEstimated: v.boolean(),
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
   durationMs: count,

@@ -137,6 +137,31 @@ describe.each(ruleDatabases)('repricing, on %s', (database) => {
     );
   });
 
+  it('updates what of a record has no price, also if its cost stays', async () => {
+    const price = async (pay_as_you_go: object, pricing_effective_from?: string) => {
+      const pricing_config = { type: 'static', pay_as_you_go };
+      const models = [{ slug: 'partial', enabled: true, is_custom: true, pricing_config, pricing_effective_from }];
+      expect((await plane.ask('PUT', '/integrations/o/models', { body: { models } })).status).toBe(200);
+    };
+    await price({ request_token: { price: 2 } });
+    const createdAt = '2026-11-20T08:00:00.000Z';
+    const record = sampleRecord({
+      ...{ organisationId: plane.organisationId, workspaceId: plane.workspaceId, createdAt, providerSlug: 'p', model: 'partial' },
+      ...{ inputTokens: 1_000, outputTokens: 10 },
+    });
+    await plane.internal('POST', '/records', [record]);
+    const metrics = async () => (await plane.ask('GET', `/logs/${record.id}`)).body.metrics;
+    const { cost, ...first } = await metrics();
+    expect(first).toMatchObject({ price_source: 'model', unpriced_units: ['response_token'] });
+    await price({ request_token: { price: 2 }, response_token: { price: 0 } }, '2026-11-20T00:00:00Z');
+    const body = { time_of_generation_min: '2026-11-20T00:00:00Z', time_of_generation_max: '2026-11-21T00:00:00Z' };
+    const made = await plane.ask('POST', '/ledger/repricings', { body });
+    await until(async () => (await plane.ask('GET', `/ledger/repricings/${made.body.id}`)).body.status === 'success', {
+      what: 'the end of the repricing',
+    });
+    expect(await metrics()).toMatchObject({ cost, price_source: 'model', unpriced_units: [] });
+  });
+
   it('rejects a range that ends before it begins', async () => {
     const body = { time_of_generation_min: '2026-11-22T00:00:00Z', time_of_generation_max: '2026-11-21T00:00:00Z' };
     const reply = await plane.ask('POST', '/ledger/repricings', { body });
