@@ -10,7 +10,8 @@ import { checkHooks } from './check-plugin.ts';
 import { type HiddenNames, hiddenNames } from './hidden-names.ts';
 import { checkHead, readChunk, readHeaders, readReply, readReplyOrDenial, readVerdict } from './hook-results.ts';
 import { publicServices } from './public-services.ts';
-import { targetView, viewOf } from './request-view.ts';
+import { changedParamsOf, targetView, viewOf } from './request-view.ts';
+import { requireJson } from './require-json.ts';
 import { withinTime } from './within-time.ts';
 
 /**
@@ -159,7 +160,10 @@ function synchronous(read: Read) {
 }
 
 function checked(read: Read, result: unknown, given: readonly unknown[], of: GuardedHook): unknown {
-  checkReplyHeaders(given[0] as RequestContext | undefined);
+  const ctx = given[0] as RequestContext | undefined;
+  checkReplyHeaders(ctx);
+  const changed = ctx?.pluginView ? changedParamsOf(ctx.pluginView) : null;
+  if (changed !== null) requireJson('ctx.params', changed);
   return read(result, given, of);
 }
 

@@ -15,13 +15,32 @@ export function isValibot(schema: unknown): boolean {
   return isObject(schema) && schema.kind === 'schema' && typeof schema['~run'] === 'function';
 }
 
-/** True for a schema that needs `await`, or has a part that does. Settings and parameters are validated synchronously: it would accept everything. */
-export function isAsynchronous(schema: unknown, seen: Set<unknown> = new Set()): boolean {
+/**
+ * True for a schema that needs `await`, or has a part that does, also behind `v.lazy` unless its function needs an input. Settings and parameters are
+ * validated synchronously: it would accept everything.
+ */
+export function isAsynchronous(schema: unknown, seen: Set<unknown> = new Set(), lazy: Set<unknown> = new Set()): boolean {
   if (typeof schema !== 'object' || schema === null || seen.has(schema)) return false;
   seen.add(schema);
   const { async, kind, $async } = schema as { readonly async?: unknown; readonly kind?: unknown; readonly $async?: unknown };
   if ((async === true && kindsOfValibot.has(kind)) || (seen.size === 1 && $async === true)) return true;
-  return Object.values(schema).some((part) => isAsynchronous(part, seen));
+  return [...Object.values(schema), lazyPartOf(schema, lazy)].some((part) => isAsynchronous(part, seen, lazy));
+}
+
+/** More `v.lazy` than a schema has. Functions that return new objects at each call have no end. */
+const lazyMax = 100;
+
+/** Returns the schema behind `v.lazy` once; undefined for others, and if its function throws without an input. */
+function lazyPartOf(schema: object, lazy: Set<unknown>): unknown {
+  const { kind, type, getter } = schema as { readonly kind?: unknown; readonly type?: unknown; readonly getter?: unknown };
+  if (kind !== 'schema' || type !== 'lazy' || typeof getter !== 'function' || lazy.has(getter) || lazy.size >= lazyMax)
+    return undefined;
+  lazy.add(getter);
+  try {
+    return getter(undefined);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Values of `kind` in parts of a schema. Defaults in a schema may have members `kind` and `async` of their own. */

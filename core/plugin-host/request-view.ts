@@ -17,6 +17,13 @@ export function requestOf(view: PluginContext): RequestContext {
   return contextOf(view);
 }
 
+/** Returns the parameters if a plugin has changed them since the last call; null otherwise. */
+export function changedParamsOf(view: PluginContext): JsonObject | null {
+  return takeChanged(view);
+}
+
+let takeChanged: (view: PluginContext) => JsonObject | null;
+
 /** Reads the private field of a view. It is no member of the class, because plugins reach the class as `ctx.constructor`. */
 let contextOf: (view: PluginContext) => RequestContext;
 
@@ -41,6 +48,7 @@ class RequestView implements PluginContext {
   readonly #ctx: RequestContext;
   readonly #hidden: HiddenNames;
   #head: RequestHead | null = null;
+  #isChanged = false;
   #options: PluginContext['gatewayHeaders'] | null = null;
   /** The headers that `#options` were read from; the gateway replaces them when it reads options from the body. */
   #optionsFrom: PluginContext['gatewayHeaders'] | null = null;
@@ -54,6 +62,12 @@ class RequestView implements PluginContext {
     contextOf = (view) => {
       if (!isObject(view) || !(#ctx in view)) throw new TypeError('expected the ctx of a hook');
       return (view as RequestView).#ctx;
+    };
+    takeChanged = (view) => {
+      const own = view as RequestView;
+      if (!own.#isChanged) return null;
+      own.#isChanged = false;
+      return own.#ctx.params;
     };
   }
 
@@ -98,6 +112,7 @@ class RequestView implements PluginContext {
   set params(params: JsonObject) {
     if (!isObject(params)) throw new TypeError('ctx.params: expected an object');
     this.#ctx.setParams(params);
+    this.#isChanged = true;
   }
 
   get bodyChanged(): boolean {
@@ -106,6 +121,7 @@ class RequestView implements PluginContext {
 
   set bodyChanged(isChanged: boolean) {
     this.#ctx.bodyChanged = isChanged;
+    this.#isChanged = true;
   }
 
   get id(): PluginContext['id'] {

@@ -104,6 +104,13 @@ describe('svc-gateway/plugin is the contract of the running service, without a b
   });
 });
 
+it('loads a plugin whose schema contains itself behind v.lazy', async () => {
+  const text = `const make = () => v.object({ again: v.optional(v.lazy(() => make())), needs: v.optional(v.lazy((one) => one.missing)) });
+    export default { apiVersion: 1, name: 'a', stage: 'limits', onConfig: () => null, config: v.optional(make()) }`;
+  writeFileSync(join(folder, 'recursive.mjs'), `${valibot} ${text}`);
+  expect((await loadPlugins(['./recursive.mjs'])).map(({ plugin }) => plugin.name)).toEqual(['a']);
+});
+
 it.each([
   ['throws.mjs', "\nthrow new Error('no database')", /throws\.mjs cannot be loaded: no database \(\/.*throws\.mjs:2:7\)$/],
   [
@@ -162,6 +169,12 @@ it.each([
     './asynchronous.mjs',
     `${valibot} export default { apiVersion: 1, name: 'a', stage: 'limits', onConfig: () => null,
       config: v.optional(v.object({ url: v.pipeAsync(v.string(), v.checkAsync(async () => false)) })) }`,
+    '(a) config: expected a synchronous schema',
+  ],
+  [
+    './asynchronous-lazy.mjs',
+    `${valibot} export default { apiVersion: 1, name: 'a', stage: 'limits', onConfig: () => null,
+      config: v.optional(v.object({ a: v.lazy(() => v.object({ b: v.lazy(() => v.pipeAsync(v.string(), v.checkAsync(async () => false))) })) })) }`,
     '(a) config: expected a synchronous schema',
   ],
   [

@@ -63,22 +63,23 @@ describe('test kit', () => {
   it.each([
     ['a BigInt', () => 1n, 'Do not know how to serialize a BigInt'],
     ['a cycle', (params: Record<string, unknown>) => params, 'Converting circular structure to JSON'],
-  ])('%s that a plugin writes into a body is a 500 with the reason in the log', async (_, value, reason) => {
-    const gateway = start(
-      pluginOf(() => ({
-        onRequest(ctx) {
-          if (ctx.params === null) return;
-          ctx.params.odd = value(ctx.params);
-          ctx.bodyChanged = true;
-        },
-      })),
-    );
-    const { status, json } = await gateway.send();
-    expect([status, json.message]).toEqual([500, 'Something went wrong']);
-    expect(gateway.logs[0]?.fields.reason).toContain(
-      `a plugin or the adapter of the provider made a body that is not JSON: ${reason}`,
-    );
-  });
+  ])(
+    '%s that a plugin writes into a body is a 500 that names the plugin, with the reason in the log',
+    async (_, value, reason) => {
+      const gateway = start(
+        pluginOf(() => ({
+          onRequest(ctx) {
+            if (ctx.params === null) return;
+            ctx.params.odd = value(ctx.params);
+            ctx.bodyChanged = true;
+          },
+        })),
+      );
+      const { status, json } = await gateway.send();
+      expect([status, json.message]).toEqual([500, 'Something went wrong in the plugin tested']);
+      expect(gateway.logs[0]?.fields.reason).toContain(`plugin tested, onRequest: ctx.params: not JSON: ${reason}`);
+    },
+  );
 
   it('returns the record of the request itself, or an error with the reason why there is none', async () => {
     let now = Date.now;
