@@ -5,12 +5,12 @@ import type { Registry } from 'prom-client';
 import type { Settings } from '../config/settings.ts';
 import { createApp } from './app.ts';
 import { createServeFind } from './gateway-api/serve-find.ts';
+import type { AdminServices } from './http/admin-services.ts';
 import { countRequests, createRequestCount } from './http/count-requests.ts';
 import { invalid } from './http/errors.ts';
 import { failedReply } from './http/reply/failed-reply.ts';
 import { ambiguityOf } from './http/request/ambiguity-of.ts';
 import { excessOf } from './http/request/excess-of.ts';
-import type { AdminServices } from './http/route.ts';
 import type { CachedReplies } from './resources/cached-replies/serve-cached-replies.ts';
 
 /** Longer than common proxies keep idle connections (60 s), so that none sends a request on a connection that is being closed. */

@@ -6,8 +6,9 @@ import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documen
 import { isUuid } from '../core/contract/values/text/uuid.ts';
 import type { ClickHouse } from './clickhouse/clickhouse.ts';
 import type { Database, EntityManager } from './db/open-database.ts';
+import type { AdminServices } from './http/admin-services.ts';
 import type { PublicRoute } from './http/public-route.ts';
-import type { AdminRoute, AdminServices } from './http/route.ts';
+import type { AdminRoute } from './http/route.ts';
 import type { JobHandler } from './jobs/job-runner.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { PriceSource } from './pricing/price-record.ts';

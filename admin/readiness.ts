@@ -1,6 +1,6 @@
 import type { DatabaseProblem } from './database-problem.ts';
 import type { Database } from './db/open-database.ts';
-import type { AdminServices } from './http/route.ts';
+import type { AdminServices } from './http/admin-services.ts';
 
 interface Observed {
   readonly database: Pick<Database, 'em'>;

@@ -1,4 +1,4 @@
-import type { AdminServices } from '../http/route.ts';
+import type { AdminServices } from '../http/admin-services.ts';
 import { mailBudgetEvent } from '../leases/mail-budget-events.ts';
 import { reportCrossedBudgets } from '../leases/report-crossed-budgets.ts';
 import { addDeliveries } from '../resources/webhooks/add-deliveries.ts';

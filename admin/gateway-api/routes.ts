@@ -6,12 +6,12 @@ import { mcpTokenQuestion } from '../../core/contract/protocol/mcp/mcp-connectio
 import { toolReport } from '../../core/contract/protocol/mcp/tool-pins.ts';
 import { contentBatchBytesMax } from '../../core/contract/protocol/record-contents.ts';
 import { failureFields } from '../failure-fields.ts';
+import type { AdminServices } from '../http/admin-services.ts';
 import { isClusterKey } from '../http/caller/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
 import { errorReply, toAdminError } from '../http/reply/write-error.ts';
 import { readBytes, readInternalJson } from '../http/request/read-body.ts';
 import { validate } from '../http/request/validate.ts';
-import type { AdminServices } from '../http/route.ts';
 import { createRefusalStore } from '../identity/jwt/store-refusals.ts';
 import { serveLeases } from '../leases/serve-leases.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cachedRepliesPath } from '../../core/contract/protocol/cached-replies.ts';
 import { failureFields } from '../failure-fields.ts';
+import type { AdminServices } from '../http/admin-services.ts';
 import { isClusterKey } from '../http/caller/client-address.ts';
 import type { BeginCount } from '../http/count-requests.ts';
 import { errorReply, toAdminError } from '../http/reply/write-error.ts';
-import type { AdminServices } from '../http/route.ts';
 import { type CachedReplies, findBytesMax } from '../resources/cached-replies/serve-cached-replies.ts';
 
 const path = `${cachedRepliesPath}/find`;

@@ -2,7 +2,7 @@ import { apiKeyPepperContext } from '../../core/contract/protocol/credentials/ke
 import { keyPurposes } from '../../core/contract/protocol/credentials/key-purposes.ts';
 import type { KeyCheckReply } from '../../core/contract/protocol/internal-api.ts';
 import { deriveKey, seal } from '../../core/contract/values/credentials/secret.ts';
-import type { AdminServices } from '../http/route.ts';
+import type { AdminServices } from '../http/admin-services.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
 
 type Needed = Pick<AdminServices, 'database' | 'settings' | 'apiKeyPepper'>;

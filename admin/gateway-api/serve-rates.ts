@@ -1,6 +1,6 @@
 import { isUuid } from '../../core/contract/values/text/uuid.ts';
+import type { AdminServices } from '../http/admin-services.ts';
 import { invalid } from '../http/errors.ts';
-import type { AdminServices } from '../http/route.ts';
 import { quoteRates } from './quote-rates.ts';
 
 /** Serves `GET /internal/v1/rates`. Throws AB01 if the query is incomplete. */

@@ -1,6 +1,6 @@
 import type { ToolReport } from '../../core/contract/protocol/mcp/tool-pins.ts';
 import type { AuditDraft } from '../audit/audit-entry.ts';
-import type { AdminServices } from '../http/route.ts';
+import type { AdminServices } from '../http/admin-services.ts';
 import { writeChange } from '../publish/write-change.ts';
 import { storeListed } from '../resources/mcp-integrations/capabilities.ts';
 import { mcpIntegrations } from '../resources/mcp-integrations/entity.ts';

@@ -3,12 +3,12 @@ import type { Context } from 'hono';
 import type { ClientOrigin } from '../../core/contract/values/addresses/client-origin.ts';
 import { type AuditDraft, type AuditOutcome, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets, maskValues } from '../audit/mask-secrets.ts';
+import type { AdminServices } from './admin-services.ts';
 import { clientOrigin } from './caller/client-address.ts';
 import { TooManyRequests } from './caller/rate-limit.ts';
 import type { KnownPerson, PublicRoute } from './public-route.ts';
 import { toAdminError } from './reply/write-error.ts';
 import { readAuditHeaders, readPath, readQueryLeniently } from './request/read-query.ts';
-import type { AdminServices } from './route.ts';
 
 type Refusal = Pick<AuditOutcome, 'status' | 'errorCode'>;
 

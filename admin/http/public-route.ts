@@ -2,10 +2,10 @@ import type { HonoRequest } from 'hono';
 import type * as v from 'valibot';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Change } from '../publish/write-change.ts';
+import type { AdminServices } from './admin-services.ts';
 import type { RequestOrigin } from './caller/same-origin.ts';
 import type { AdminError } from './errors.ts';
 import type { RawReply } from './reply/raw-reply.ts';
-import type { AdminServices } from './route.ts';
 
 /** A route without authentication: sign-in, and single-use links. Data, like `AdminRoute`. */
 export interface PublicRoute {

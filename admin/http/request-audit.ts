@@ -5,12 +5,13 @@ import { maskCredentials } from '../../core/contract/values/text/mask-credential
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { failureFields } from '../failure-fields.ts';
+import type { AdminServices } from './admin-services.ts';
 import type { AuditActor } from './caller/actor.ts';
 import { clientOrigin } from './caller/client-address.ts';
 import { TooManyRequests } from './caller/rate-limit.ts';
 import { AccessRefusal, type AdminError } from './errors.ts';
 import { readAuditHeaders, readPath, readQueryLeniently } from './request/read-query.ts';
-import type { AdminRoute, AdminServices } from './route.ts';
+import type { AdminRoute } from './route.ts';
 
 /** Audit data of one request, filled in as it becomes known. */
 export class RequestAudit {

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { AdminServices } from './route.ts';
+import type { AdminServices } from './admin-services.ts';
 
 /** Serves `GET /health` and `GET /ready` at the root and below each version, without a key. Gateways reply to both themselves. */
 export function serveHealth(

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { writeChange } from '../publish/write-change.ts';
+import type { AdminServices } from './admin-services.ts';
 import { hashingDeadlineMs } from './caller/hashing-deadline.ts';
 import { requestOrigin } from './caller/same-origin.ts';
 import { AdminError } from './errors.ts';
@@ -12,7 +13,6 @@ import { errorReply, oauthErrorReply, toAdminError } from './reply/write-error.t
 import { readJsonBody } from './request/read-body.ts';
 import { readQuery } from './request/read-query.ts';
 import { validate } from './request/validate.ts';
-import type { AdminServices } from './route.ts';
 
 /** Returns the Hono handler of a public route. Its replies are for one user and must not be cached. */
 export function servePublicRoute(route: PublicRoute, services: AdminServices): (c: Context) => Promise<Response> {

@@ -3,6 +3,8 @@ import { isUuid } from '../../core/contract/values/text/uuid.ts';
 import type { AuditedRow } from '../audit/audit-entry.ts';
 import { workspaceOfRow } from '../db/workspace-of-row.ts';
 import { type Change, writeChange } from '../publish/write-change.ts';
+import type { AdminCall, Versioned } from './admin-call.ts';
+import type { AdminServices, Write } from './admin-services.ts';
 import type { Actor } from './caller/actor.ts';
 import { requireScope } from './caller/require-scope.ts';
 import { AdminError, notFound } from './errors.ts';
@@ -25,7 +27,7 @@ import {
 } from './request/read-call.ts';
 import { readPath } from './request/read-query.ts';
 import { RequestAudit } from './request-audit.ts';
-import type { AdminCall, AdminRoute, AdminServices, Versioned, Write } from './route.ts';
+import type { AdminRoute } from './route.ts';
 
 /** Maximum milliseconds of an admin request before it gets a 503; its uncommitted changes are then rolled back. */
 const commonDeadlineMs = 2_800;

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { leasesBody } from '../../core/contract/protocol/limits/leases.ts';
 import { issueText } from '../../core/contract/values/errors/input-issues.ts';
+import type { AdminServices } from '../http/admin-services.ts';
 import { invalid } from '../http/errors.ts';
-import type { AdminServices } from '../http/route.ts';
 import { endHolders, grantLeases } from './ledger.ts';
 
 /** Serves `POST /internal/v1/leases`. Calls `onRejected` if budgets have rejected calls. Throws AB01 if the body is invalid. */

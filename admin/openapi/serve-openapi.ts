@@ -1,7 +1,8 @@
 import type { Hono } from 'hono';
+import type { AdminServices } from '../http/admin-services.ts';
 import { clientOrigin } from '../http/caller/client-address.ts';
 import type { PublicRoute } from '../http/public-route.ts';
-import type { AdminRoute, AdminServices } from '../http/route.ts';
+import type { AdminRoute } from '../http/route.ts';
 import { openApiDocument } from './document.ts';
 import { docsPage } from './page.ts';
 

@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono';
+import type { AdminServices } from '../http/admin-services.ts';
 import { clientOrigin } from '../http/caller/client-address.ts';
 import { requestOrigin } from '../http/caller/same-origin.ts';
 import { AdminError, missing } from '../http/errors.ts';
 import { failedReply } from '../http/reply/failed-reply.ts';
 import { readForm } from '../http/request/read-form.ts';
-import type { AdminServices } from '../http/route.ts';
 import { showAccount, submitAccount } from './account-page.ts';
 import { assetReply } from './assets.ts';
 import { createCallApi } from './call-api.ts';

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
+import type { AdminServices } from '../http/admin-services.ts';
 import { clientOrigin } from '../http/caller/client-address.ts';
-import type { AdminServices } from '../http/route.ts';
 import { wireGeneral, wirePrices } from './wire-prices.ts';
 
 /**

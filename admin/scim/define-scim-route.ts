@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import type { AdminCall } from '../http/admin-call.ts';
 import { AccessRefusal } from '../http/errors.ts';
 import type { RawReply } from '../http/reply/raw-reply.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../http/route.ts';
+import { type AdminRoute, defineRoute } from '../http/route.ts';
 import { mediaType } from './reply.ts';
 import { errorSchema, scimErrorReply } from './scim-error.ts';
 import { scimScope } from './scope.ts';

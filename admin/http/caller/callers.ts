@@ -1,7 +1,8 @@
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../admin-services.ts';
 import type { AdminError } from '../errors.ts';
-import type { AdminRoute, AdminServices } from '../route.ts';
+import type { AdminRoute } from '../route.ts';
 import type { Actor, AuditActor } from './actor.ts';
 
 /** The parts of a request that authentication reads. */

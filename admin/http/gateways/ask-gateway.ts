@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { messageOf } from '../../../core/contract/values/errors/message-of.ts';
+import type { AdminServices } from '../admin-services.ts';
 import { AdminError } from '../errors.ts';
-import type { AdminServices } from '../route.ts';
 
 export interface GatewayQuestion<Reply> {
   readonly path: string;

@@ -10,7 +10,7 @@ import {
 } from '../../../core/contract/protocol/control-plane-calls/outbound-call.ts';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey, seal, unseal } from '../../../core/contract/values/credentials/secret.ts';
-import type { AdminServices } from '../route.ts';
+import type { AdminServices } from '../admin-services.ts';
 import { askGateway } from './ask-gateway.ts';
 
 /** The host did not respond, or may not be called. The message states the reason. */

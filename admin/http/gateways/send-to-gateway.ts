@@ -5,7 +5,7 @@ import { keyPurposes } from '../../../core/contract/protocol/credentials/key-pur
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
 import { hasTooManyValues } from '../../../core/contract/values/json/line-limits.ts';
 import { hourMs } from '../../../core/contract/values/time/durations.ts';
-import type { AdminServices } from '../route.ts';
+import type { AdminServices } from '../admin-services.ts';
 
 /** Reply of a gateway to a model request. */
 export interface ModelReply {

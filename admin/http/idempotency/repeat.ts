@@ -4,10 +4,11 @@ import { canonicalJson } from '../../../core/contract/values/json/canonical-json
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../admin-services.ts';
 import type { Actor } from '../caller/actor.ts';
 import { AdminError, invalid } from '../errors.ts';
 import type { RawReply } from '../reply/raw-reply.ts';
-import type { AdminRoute, AdminServices } from '../route.ts';
+import type { AdminRoute } from '../route.ts';
 import { type IdempotencyKey, idempotencyKeys } from './entity.ts';
 
 /** Stored reply to a create, with its headers. */

@@ -1,6 +1,6 @@
 import { failureFields } from '../../failure-fields.ts';
+import type { AdminServices } from '../admin-services.ts';
 import { RawReply } from '../reply/raw-reply.ts';
-import type { AdminServices } from '../route.ts';
 import type { Repeat, StoredReply } from './repeat.ts';
 
 /** The current request: its effects so far, and the headers of its reply. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { AdminServices } from '../admin-services.ts';
 import { logFailedRequest } from '../log-rejection.ts';
-import type { AdminServices } from '../route.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
 /**

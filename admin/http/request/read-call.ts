@@ -1,7 +1,8 @@
 import type { HonoRequest } from 'hono';
 import { isObject } from '../../../core/contract/values/json/json.ts';
+import type { Versioned } from '../admin-call.ts';
 import { AdminError, invalid, notFound } from '../errors.ts';
-import type { AdminRoute, Versioned } from '../route.ts';
+import type { AdminRoute } from '../route.ts';
 import { declaredNames, inSnakeCase, withoutPathRepeats } from './path-repeats.ts';
 import { readParams, readQuery, readQueryLeniently } from './read-query.ts';
 import { validate } from './validate.ts';

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { type TokenRefusal, tokenRefusals } from '../../../core/contract/protocol/credentials/tokens.ts';
 import { type AuditDraft, addAuditEntry } from '../../audit/audit-entry.ts';
 import { failureFields } from '../../failure-fields.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { createRateLimit } from '../../http/caller/rate-limit.ts';
 import { invalid } from '../../http/errors.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { organisations } from '../../resources/organisations/entity.ts';
 

@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { TooManyRequests } from '../../http/caller/rate-limit.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { type SecondFactor, secondFactors } from './entity.ts';
 
 /** SHA-1, six digits and 30 s: the only parameters that every authenticator app supports. HMAC-SHA-1 is not affected by collisions. */

@@ -5,8 +5,8 @@ import {
   agentCardReply,
 } from '../../../core/contract/protocol/agents/agent-cards.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { type Headers, headersForGateways } from '../../secrets/sealed-headers.ts';
 import type { AgentIntegration } from './entity.ts';
 import { openAgentHeaders } from './headers.ts';

@@ -2,7 +2,7 @@ import type { Dimension } from '../../analytics/dimensions.ts';
 import type { BinCount } from '../../analytics/latency-bins.ts';
 import { readSummedUntil, type SummedUntil } from '../../analytics/sum-days.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { Condition } from '../logs/filters.ts';
 import { clickhouseUsage } from './clickhouse-usage.ts';
 import { modelsOfTraces, tracesOf } from './feedback-traces.ts';

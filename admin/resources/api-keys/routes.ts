@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import type { ApiKeyType } from '../../../core/contract/values/credentials/api-key.ts';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
 import { requireUnchanged, tenantQuery } from '../../http/request/schemas.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import { ownerByDefault } from './check-owner.ts';
 import { deleteApiKey } from './delete-key.ts';

@@ -3,7 +3,7 @@ import { ownFilePrefix, ownStoreProvider } from '../../../core/contract/provider
 import { issueText, pathOf } from '../../../core/contract/values/errors/input-issues.ts';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { newId } from '../../db/new-id.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import { findFile, managerOf } from '../files/find-file.ts';
 import type { Owner } from '../files/owner.ts';

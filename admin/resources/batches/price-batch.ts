@@ -9,7 +9,7 @@ import {
   batchUsageReply,
 } from '../../../core/contract/provider/batch-usage.ts';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { budgetsOf } from '../../leases/budgets-of.ts';
 

@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { storedFiles } from '../files/entity.ts';
 import { managerOf } from '../files/find-file.ts';

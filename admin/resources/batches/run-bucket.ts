@@ -1,9 +1,9 @@
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { tokensOf } from '../../http/gateways/reply-tokens.ts';
 import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway } from '../../http/gateways/send-to-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { managerOf } from '../files/find-file.ts';
 import { type Batch, type BatchLine, batches, batchLines } from './entity.ts';

@@ -17,10 +17,10 @@ import {
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey, sealBytes, unsealBytes } from '../../../core/contract/values/credentials/secret.ts';
 import { executeBound } from '../../db/execute-bound.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { invalid } from '../../http/errors.ts';
 import { readBytes } from '../../http/request/read-body.ts';
 import { validate } from '../../http/request/validate.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { createClaims } from './claims.ts';
 import { latestCreation } from './latest-creation.ts';
 import { createRecentReplies, type StoredReply } from './recent-replies.ts';

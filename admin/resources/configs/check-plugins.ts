@@ -7,10 +7,10 @@ import {
 } from '../../../core/contract/protocol/control-plane-calls/config-check.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json/json.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { AdminError } from '../../http/errors.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { inlineSecrets } from './inline-secrets.ts';
 
 /**

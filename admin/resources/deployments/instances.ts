@@ -2,9 +2,9 @@ import { type InstanceReport, instanceReport, instancesMax } from '../../../core
 import type { Clock } from '../../../core/contract/values/time/clock.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { invalid } from '../../http/errors.ts';
 import { validate } from '../../http/request/validate.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { organisations } from '../organisations/entity.ts';
 import { type DeploymentInstance, deploymentInstances } from './entity.ts';
 

@@ -2,8 +2,8 @@ import { plainDomain } from '../../../core/contract/values/text/email-address.ts
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { conflict, invalid, notFound } from '../../http/errors.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { newSecret } from '../../identity/one-time-secret.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type EmailDomain, emailDomains } from './entity.ts';

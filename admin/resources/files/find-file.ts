@@ -1,6 +1,6 @@
 import { ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { type StoredFile, storedFiles } from './entity.ts';
 import type { Owner } from './owner.ts';
 import { noSuch } from './store-error.ts';

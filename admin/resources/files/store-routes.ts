@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { storedFiles } from './entity.ts';
 import { readFileBytes } from './file-bytes.ts';
 import { findFile, managerOf, nowOf, visible } from './find-file.ts';

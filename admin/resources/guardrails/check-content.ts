@@ -9,9 +9,9 @@ import {
 } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { sealForGateways, withPartners } from './secrets.ts';
 
 type Services = Pick<AdminServices, 'settings' | 'log'>;

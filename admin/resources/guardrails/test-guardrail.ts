@@ -5,11 +5,11 @@ import {
   type InvocationReply,
 } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { lacksScope } from '../../http/caller/require-scope.ts';
 import { AdminError, asReference, invalid } from '../../http/errors.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { sealedFor } from './check-content.ts';
 import type { Guardrail } from './entity.ts';
 import type { TestBody } from './schema.ts';

@@ -1,7 +1,7 @@
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';

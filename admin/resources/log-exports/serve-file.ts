@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { clientOrigin } from '../../http/caller/client-address.ts';
 import { missing } from '../../http/errors.ts';
 import { failedReply } from '../../http/reply/failed-reply.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { limitedReads } from '../../object-store/limited-reads.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { fromPart, readParts } from './parts.ts';

@@ -11,9 +11,9 @@ import {
 } from '../../../core/contract/protocol/record-contents.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { invalid } from '../../http/errors.ts';
 import { validate } from '../../http/request/validate.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { limitedReads } from '../../object-store/limited-reads.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
 import { time } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/request/schemas.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { logFilterEntries } from './filters.ts';
 import { type GroupColumn, groupColumns, groupNames, type LogGrouping } from './groups.ts';
 import { logStoreOf } from './log-store.ts';

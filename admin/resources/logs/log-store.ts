@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { clickhouseLogs } from './clickhouse-logs.ts';
 import type { Condition } from './filters.ts';
 import { countGroups, type GroupPage, type GroupRow, groupLogs, type LogGrouping, metadataKeys } from './groups.ts';

@@ -1,6 +1,6 @@
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';

@@ -5,7 +5,7 @@ import { basicClientCredentials } from '../../../core/contract/values/credential
 import { isObject } from '../../../core/contract/values/json/json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { SealContext } from '../../secrets/vault.ts';
 import { openClientSecret } from '../mcp-integrations/client-secret.ts';
 import type { McpIntegration } from '../mcp-integrations/entity.ts';

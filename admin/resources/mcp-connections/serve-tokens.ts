@@ -8,7 +8,7 @@ import {
   mcpTokenMs,
 } from '../../../core/contract/protocol/mcp/mcp-connection.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { appendEvents } from '../../publish/append-events.ts';
 import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { type McpServer, mcpServers } from '../mcp-servers/entity.ts';

@@ -6,8 +6,8 @@ import {
   mcpInspectionReply,
 } from '../../../core/contract/protocol/mcp/mcp-sync.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import { mappedDocuments } from '../integrations/secret-mappings/mapped-documents.ts';
 import type { McpIntegration } from './entity.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { keyPurposes } from '../../../core/contract/protocol/credentials/key-purposes.ts';
 import { deriveKey, seal, unseal } from '../../../core/contract/values/credentials/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { type McpEndpoint, usableEndpoints } from '../mcp-virtual-servers/usable-endpoints.ts';
 import type { User } from '../users/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';

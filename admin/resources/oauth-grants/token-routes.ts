@@ -5,10 +5,10 @@ import { newOAuthToken, oauthScope, readOAuthToken } from '../../../core/contrac
 import { deriveKey } from '../../../core/contract/values/credentials/secret.ts';
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import type { RawReply } from '../../http/reply/raw-reply.ts';
 import { readBytes } from '../../http/request/read-body.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { workspaces } from '../workspaces/entity.ts';

@@ -1,9 +1,10 @@
 import type { DocumentKind } from '../../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Tenant } from '../../db/tenant.ts';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply/reply-schemas.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { share, shareBody, shareReply, toShareReply, unshare, unshareBody } from './share.ts';
 import { announceShare, type SharedItem, touch } from './shared-items.ts';

@@ -4,9 +4,9 @@ import {
   guardrailTestsMs,
   guardrailTestsPath,
 } from '../../../core/contract/protocol/control-plane-calls/guardrail-checks.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { AdminError } from '../../http/errors.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { sealedFor } from '../guardrails/check-content.ts';
 import type { PromptTestResult, PromptTestRun } from './entity.ts';
 import type { ResultContent } from './result-content.ts';

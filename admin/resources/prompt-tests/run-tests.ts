@@ -1,6 +1,6 @@
+import type { AdminServices } from '../../http/admin-services.ts';
 import { tokensOf } from '../../http/gateways/reply-tokens.ts';
 import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway } from '../../http/gateways/send-to-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { checkOutput } from './check-output.ts';

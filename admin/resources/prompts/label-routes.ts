@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import type { AdminCall } from '../../http/admin-call.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, invalid } from '../../http/errors.ts';
 import { bothEnvelopes, emptyReply, inBothEnvelopes, listOf, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { id, tenantEntries, tenantQuery } from '../../http/request/schemas.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Prompt } from './entity.ts';
 import { versionNumber } from './schema.ts';

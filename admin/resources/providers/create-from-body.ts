@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import type { WorkspaceTenant } from '../../db/tenant.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
-import type { AdminServices } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { checkHosts } from '../integrations/configurations/check-hosts.ts';
 import { copyIntegration, findSource, requireSource } from '../integrations/copy-credentials.ts';

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { usableRows } from '../../access/workspace-sharing.ts';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { forbidden } from '../../http/errors.ts';
-import type { AdminCall } from '../../http/route.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';

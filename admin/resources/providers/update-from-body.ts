@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/core';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { invalid } from '../../http/errors.ts';
 import { requireUnchanged } from '../../http/request/schemas.ts';
-import type { AdminServices } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { checkHosts } from '../integrations/configurations/check-hosts.ts';
 import { findSource, requireSource, takeCredentials } from '../integrations/copy-credentials.ts';

@@ -4,7 +4,7 @@ import { sumRequests } from '../../analytics/sum-requests.ts';
 import { applyRollups } from '../../analytics/write-rollups.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { settleRecords } from '../../leases/settle.ts';
 import { toNanoUsd } from '../../pricing/nano-usd.ts';

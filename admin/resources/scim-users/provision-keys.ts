@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { AuditDraft } from '../../audit/audit-entry.ts';
 import { newId } from '../../db/new-id.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { type Change, writeChange } from '../../publish/write-change.ts';

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { namesRevision } from '../../http/request/read-call.ts';
-import type { AdminCall, AdminRoute } from '../../http/route.ts';
+import type { AdminRoute } from '../../http/route.ts';
 import { attributesQuery, baseOf, defineScimRoute } from '../../scim/define-scim-route.ts';
 import { listQuery, searchBody } from '../../scim/list-query.ts';
 import { patchBody, patchSteps } from '../../scim/patch.ts';

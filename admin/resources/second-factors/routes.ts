@@ -1,9 +1,10 @@
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { hashingDeadlineMs } from '../../http/caller/hashing-deadline.ts';
 import { AdminError, forbidden, notFound } from '../../http/errors.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { nothing } from '../../identity/schema.ts';
 import { isRequired } from '../../identity/second-factor/pending.ts';
 import { countRecoveryCodes, replaceRecoveryCodes } from '../../identity/second-factor/recovery-codes.ts';

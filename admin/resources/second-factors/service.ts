@@ -1,8 +1,8 @@
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { AdminError, conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { verifyPassword } from '../../identity/passwords.ts';
 import { type SecondFactor, secondFactors } from '../../identity/second-factor/entity.ts';
 import { isRequired } from '../../identity/second-factor/pending.ts';

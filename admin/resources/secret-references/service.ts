@@ -1,11 +1,11 @@
 import { findWorkspace } from '../../access/resolve-workspace.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import type { Actor } from '../../http/caller/actor.ts';
 import { asReference, conflict, invalid, notFound } from '../../http/errors.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
 import { requireUnchanged } from '../../http/request/schemas.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { type Dependents, type OwnerRow, refusalOf } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { addressSettings, mergeAuthConfig } from './auth-config.ts';

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { TooManyRequests } from '../../http/caller/rate-limit.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
-import type { AdminCall } from '../../http/route.ts';
 import { endLinks } from '../../identity/links.ts';
 import { hashPassword, verifyPassword } from '../../identity/passwords.ts';
 import type { changePasswordBody } from '../../identity/schema.ts';

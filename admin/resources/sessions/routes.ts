@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { hashingDeadlineMs } from '../../http/caller/hashing-deadline.ts';
 import { isToken } from '../../http/caller/require-scope.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { tenantQuery } from '../../http/request/schemas.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { type Session, sessions } from '../../identity/entity.ts';
 import { changePasswordBody, nothing, userReply } from '../../identity/schema.ts';
 import { endedCookie } from '../../identity/session-cookie.ts';

@@ -1,9 +1,9 @@
 import { outboundCallMs } from '../../../core/contract/protocol/control-plane-calls/outbound-call.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { invalid } from '../../http/errors.ts';
 import { checkHost } from '../../http/gateways/check-host.ts';
 import { createGatewayFetch, OutboundError } from '../../http/gateways/gateway-fetch.ts';
-import type { AdminServices } from '../../http/route.ts';
 import type { SsoConnection } from './entity.ts';
 import { newSamlKey, type SamlKey } from './saml-key.ts';
 import { checkCertificates, type ReadMetadata, readProviderMetadata } from './saml-metadata.ts';

@@ -1,7 +1,7 @@
 import { hourMs } from '../../../core/contract/values/time/durations.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { AdminError } from '../../http/errors.ts';
 import type { PublicCall } from '../../http/public-route.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { type Change, writeChange } from '../../publish/write-change.ts';

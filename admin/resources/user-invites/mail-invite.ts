@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { inviteMail } from '../../identity/mails.ts';
 import { organisations } from '../organisations/entity.ts';
 import type { UserInvite } from './entity.ts';

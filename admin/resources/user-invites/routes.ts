@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { findPage } from '../../db/find-page.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { searchIn } from '../../http/filters/search-in.ts';
 import { pageOf } from '../../http/request/schemas.ts';
-import { type AdminRoute, type AdminServices, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { nothing } from '../../identity/schema.ts';
 import { organisationQuery } from '../users/schema.ts';
 import { type UserInvite, userInvites } from './entity.ts';

@@ -1,5 +1,5 @@
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Write } from '../../http/route.ts';
+import type { Write } from '../../http/admin-services.ts';
 import { addDeliveries } from './add-deliveries.ts';
 
 /** Actions that leave the item as it is. */

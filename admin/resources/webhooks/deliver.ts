@@ -5,8 +5,8 @@ import {
   webhookDeliveryPath,
   webhookDeliveryReply,
 } from '../../../core/contract/protocol/control-plane-calls/webhook-delivery.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { askGateway } from '../../http/gateways/ask-gateway.ts';
-import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { type Webhook, type WebhookDelivery, webhookDeliveries, webhooks } from './entity.ts';
 import { openSecret } from './service.ts';

@@ -1,6 +1,7 @@
 import { findVisibleWorkspace } from '../../access/visible-workspaces.ts';
+import type { AdminCall } from '../../http/admin-call.ts';
 import { pageOf } from '../../http/request/schemas.ts';
-import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { nothing } from '../../identity/schema.ts';
 import { addBody, listQuery, memberQuery, updateBody, workspaceUserListReply, workspaceUserReply } from './schema.ts';
 import { addWorkspaceUsers, findMembership, removeWorkspaceUser, updateWorkspaceUser } from './service.ts';

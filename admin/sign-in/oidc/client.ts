@@ -13,8 +13,8 @@ import {
   PrivateKeyJwt,
 } from 'openid-client';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { createGatewayFetch } from '../../http/gateways/gateway-fetch.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { type OidcSettings, oidcSettingsOf, type SsoConnection } from '../../resources/sso-connections/entity.ts';
 import { connectionSecrets } from '../../resources/sso-connections/secrets.ts';
 import { skewSeconds } from './read-claims.ts';

@@ -3,7 +3,7 @@ import { escape as encode } from 'node:querystring';
 import type { Profile, SAML } from '@node-saml/node-saml';
 import * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/admin-services.ts';
 import { samlAddresses } from '../../resources/sso-connections/addresses.ts';
 import type { SsoConnection } from '../../resources/sso-connections/entity.ts';
 import { samlSettingsOf } from '../../resources/sso-connections/saml-settings.ts';

@@ -11,8 +11,8 @@ import type { ProviderDocument } from '../../../../core/contract/protocol/docume
 import { deriveKey, seal } from '../../../../core/contract/values/credentials/secret.ts';
 import { messageOf } from '../../../../core/contract/values/errors/message-of.ts';
 import { newId } from '../../../db/new-id.ts';
+import type { AdminServices } from '../../../http/admin-services.ts';
 import { AdminError } from '../../../http/errors.ts';
-import type { AdminServices } from '../../../http/route.ts';
 import type { Headers } from '../../../secrets/sealed-headers.ts';
 import { sealedForGateways } from '../headers.ts';
 

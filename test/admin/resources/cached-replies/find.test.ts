@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { AdminServices } from '../../../../admin/http/route.ts';
+import type { AdminServices } from '../../../../admin/http/admin-services.ts';
 import { type CachedReplies, createCachedReplies } from '../../../../admin/resources/cached-replies/serve-cached-replies.ts';
 import { frame, unframe } from '../../../../core/contract/protocol/cached-replies.ts';
 import { type Gate, newGate } from '../../../support/gate.ts';
