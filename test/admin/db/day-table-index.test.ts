@@ -77,7 +77,7 @@ describe.skipIf(postgresMissing !== null)('an index of records, built by a new v
   it('does not block writes, and is complete on all partitions', async () => {
     const held = await holdWrite();
     const opening = open();
-    // Of the locks on tables, this one conflicts neither with reads nor with writes.
+    // This lock on a table conflicts neither with reads nor with writes.
     const locks =
       await sql(`select distinct mode from pg_locks l join pg_class c on c.oid = l.relation and c.relkind in ('r', 'p')
       where c.relname like 'request_records%' and l.pid = ${await builder()}`);
