@@ -126,8 +126,14 @@ export function openWebSocket(
     }
     const opening = socket;
     let headers: HeaderList = [];
+    let isChosen = true;
     opening.on('upgrade', (response) => {
       headers = toReplyHeaders(response.headers);
+      const [offered] = call.webSocket?.protocols ?? [];
+      if (offered === undefined || response.headers['sec-websocket-protocol'] !== undefined) return;
+      // A provider may choose none (RFC 6455 §4.2.2). ws would then end the connection, as browsers do. It looks after this event.
+      isChosen = false;
+      response.headers['sec-websocket-protocol'] = offered;
     });
     opening.on('unexpected-response', (_request, response) => takeReply(response));
     opening.on('error', (error) => fail(toHandshakeError(error, phase)));
@@ -139,7 +145,7 @@ export function openWebSocket(
         readBytes: () => connection?.bytesRead ?? 0,
         over: options.onOver,
       });
-      handler.onWebSocket?.(headers, frames, opening.protocol || null);
+      handler.onWebSocket?.(headers, frames, isChosen ? opening.protocol || null : null);
     });
   });
 

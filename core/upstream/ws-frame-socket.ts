@@ -52,7 +52,10 @@ export class WsFrameSocket implements FrameSocket {
       this.#listener?.onPong();
     });
     ws.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code?.startsWith('WS_ERR_')) this.#error = error.message;
+      if (!error.code?.startsWith('WS_ERR_')) return;
+      this.#error = error.message;
+      // ws has sent a close frame, and would wait 30 s for the end of the connection. Nothing that it reads until then counts.
+      ws.terminate();
     });
     ws.on('close', (code, reason) => {
       if (this.#error !== '') this.#listener?.onClose(closeCodes.cut, this.#error, true);

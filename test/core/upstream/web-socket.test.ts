@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { UpstreamCall, UpstreamHandler } from '../../../core/contract/provider/upstream.ts';
@@ -76,6 +77,42 @@ it('upstream WebSocket: the provider’s subprotocol is reported', async () => {
   const chosen = await send(call({ webSocket: { protocols: ['realtime', 'beta'] } })).outcome;
   expect(chosen.protocol).toBe('realtime');
   chosen.socket?.terminate();
+});
+
+/** Opens a session by hand, without choosing a subprotocol, and then sends these bytes. */
+const openWith =
+  (bytes: Uint8Array): NonNullable<FakeRealtime['replies'][0]> =>
+  (socket, request) => {
+    const accept = hash('sha1', `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`, 'base64');
+    const head = `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: ${accept}`;
+    socket.write(Buffer.concat([Buffer.from(`${head}\r\n\r\n`), bytes]));
+  };
+
+it('upstream WebSocket: a provider may choose none of the subprotocols', async () => {
+  provider.replies = [openWith(Buffer.alloc(0))];
+  const { protocol, socket, error } = await send(call({ webSocket: { protocols: ['realtime', 'beta'] } })).outcome;
+  expect([protocol, error]).toEqual([null, undefined]);
+  socket?.terminate();
+});
+
+it('upstream WebSocket: an invalid frame ends the session, although the provider keeps its connection', async () => {
+  provider.replies = [openWith(Buffer.from([0x83, 0x00]))];
+  const closed = newGate<unknown[]>();
+  const transport = createTransport({ trusted: parseTrustedHosts(['127.0.0.1']) });
+  transport.send(call(), {
+    onHead: () => {},
+    onData: () => true,
+    onEnd: () => {},
+    onError: closed.fail,
+    onWebSocket: (_headers, socket) => {
+      socket.listen({ onMessage() {}, onDrain() {}, onPong() {}, onClose: (...how: unknown[]) => closed.open(how) });
+      socket.resume();
+    },
+  });
+  // ws would wait 30 s for the end of the connection.
+  const reason = 'Invalid WebSocket frame: invalid opcode 3';
+  expect(await within(closed.opened, 'the close', 25_000)).toEqual([1006, reason, true]);
+  await within(transport.close(), 'the end of the transport');
 });
 
 it.each([
