@@ -108,7 +108,7 @@ function pricesAt(provider: string, model: string, at: Date): ModelPrices | null
 
 function findPrices(provider: string, model: string, at: Date): ModelPrices | null {
   const { id, names } = priceNamesOf(provider, model);
-  const { unlisted: priceOf, thousands } = pricesOf(provider);
+  const { unlisted: priceOf, thousands, thousandRequests } = pricesOf(provider);
   const units = thousands?.(model) ?? {};
   const unlisted = priceOf?.(model);
   if (unlisted) {
@@ -119,7 +119,11 @@ function findPrices(provider: string, model: string, at: Date): ModelPrices | nu
   for (const name of [...names, ...names.map(withoutVersion)]) {
     const prices = listedPrices(id, name, at);
     if (prices === null) continue;
-    const ratesOf = (inputTokens: number): Rates => withUnits(withPricesOfAnthropic(toRates(prices, inputTokens), name), units);
+    const perRequest = (thousandRequests?.(name) ?? 0) * 1_000;
+    const ratesOf = (inputTokens: number): Rates => {
+      const rates = withUnits(withPricesOfAnthropic(toRates(prices, inputTokens), name), units);
+      return perRequest > 0 && rates.perRequest === 0 ? { ...rates, perRequest } : rates;
+    };
     return { steps: stepsOf(prices), ratesOf, bySize: [] };
   }
   return null;

@@ -24,8 +24,17 @@ export function openAiTiers(model: string): TierFactors {
 }
 
 /** Dollars per thousand calls of tools of the Responses API: https://developers.openai.com/api/docs/pricing */
-export const toolsOfOpenAi = (): Readonly<Record<string, number>> => callsOfTools;
+export const toolsOfOpenAi = (model: string): Readonly<Record<string, number>> =>
+  searchesAlways(model) ? searchIncluded : callsOfTools;
 const callsOfTools = { web_search: 10, file_search: 2.5 };
+const searchIncluded = { web_search: 0 };
+
+/**
+ * Dollars per thousand requests to models of chat completions that search before each reply, at the price of "web search preview (non-reasoning
+ * models)": https://developers.openai.com/api/docs/pricing and https://developers.openai.com/api/docs/guides/tools-web-search
+ */
+export const requestsOfOpenAi = (model: string): number => (searchesAlways(model) ? 25 : 0);
+const searchesAlways = (model: string): boolean => /^gpt-4o(-mini)?-search-preview/.test(model);
 
 type Row = readonly [model: RegExp, price: UnlistedPrice];
 

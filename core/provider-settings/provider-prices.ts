@@ -6,6 +6,8 @@ export interface ProviderPrices {
   readonly tiers?: (model: string) => TierFactors;
   /** Returns prices in US dollars of a thousand units other than tokens, for those that the list lacks. */
   readonly thousands?: (model: string) => Readonly<Record<string, number>>;
+  /** Returns the price of a thousand requests in US dollars, beside tokens, for models that the list has without it. */
+  readonly thousandRequests?: (model: string) => number;
   /** Returns a factor on the usual price of tokens that follows from the usage, such as the place of the call. */
   readonly usageFactor?: (usage: JsonObject) => number;
   /** Returns the cost in US dollars that the usage states. Null or NaN: it states none. */

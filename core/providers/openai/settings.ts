@@ -1,6 +1,6 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { headerValue } from '../../provider-settings/kinds.ts';
-import { openAiTiers, toolsOfOpenAi, unlistedPrice } from '../../provider-settings/openai-prices.ts';
+import { openAiTiers, requestsOfOpenAi, toolsOfOpenAi, unlistedPrice } from '../../provider-settings/openai-prices.ts';
 import { federatedAuth, federationId } from '../../provider-settings/shared-settings.ts';
 
 /** Declares the provider `openai`. */
@@ -9,7 +9,7 @@ export const declaration = defineProvider({
   title: 'OpenAI',
   // A fine-tuned model: ft:<base>:<organisation>::<id>.
   priceName: (model) => (model.startsWith('ft:') ? (model.split(':')[1] ?? '') : model),
-  prices: { tiers: openAiTiers, thousands: toolsOfOpenAi, unlisted: unlistedPrice },
+  prices: { tiers: openAiTiers, thousands: toolsOfOpenAi, thousandRequests: requestsOfOpenAi, unlisted: unlistedPrice },
   aliases: ['open-ai'],
   settings: {
     openai_organization: headerValue({ about: 'Organization that is billed.', example: 'org-1' }),

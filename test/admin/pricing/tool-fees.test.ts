@@ -20,6 +20,8 @@ describe('tools that a provider runs', () => {
     ['vertex-ai', 'google.gemini-2.5-flash', grounded(2), 1_000 * 300 + 100 * 2_500 + 35e6],
     ['google', 'models/gemini-3.1-pro-preview', grounded(3), 1_000 * 2_000 + 100 * 12_000 + 3 * 14e6],
     ['openai', 'gpt-5', { media: { ...noMedia, units: { file_search: 2 } } }, 1_000 * 1_250 + 100 * 10_000 + 2 * 2.5e6],
+    ['openai', 'gpt-4o-search-preview-2025-03-11', {}, 1_000 * 2_500 + 100 * 10_000 + 25e6],
+    ['openai', 'gpt-4o-mini-search-preview', {}, 1_000 * 150 + 100 * 600 + 25e6],
     ['azure-openai', 'gpt-5', { media: { ...noMedia, units: { file_search: 2 } } }, 1_000 * 1_250 + 100 * 10_000 + 2 * 2.5e6],
     [
       'azure-openai',
@@ -47,6 +49,11 @@ describe('tools that a provider runs', () => {
     ],
   ])('have the public price at %s, %s', (provider, model, used, nanoUsd) => {
     expect(priceOf({ provider, model, ...call, ...used })).toEqual({ costNanoUsd: nanoUsd, source: 'public' });
+  });
+
+  it('have one fee where each request has a search, also in the quote of a search', () => {
+    const search = { media: { ...noMedia, units: { web_search: 1 } }, inputTokens: 0, cacheReadTokens: 0, outputTokens: 0 };
+    expect(priceOf({ provider: 'openai', model: 'gpt-4o-search-preview', ...search }).costNanoUsd).toBe(25e6);
   });
 
   it('cost the same in batches, whose tokens cost half', () => {
