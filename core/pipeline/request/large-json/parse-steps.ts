@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import type { JsonObject } from '../../../contract/values/json/json.ts';
 import { validTextOf } from '../../../contract/values/text/utf8.ts';
-import { closingQuote } from './closing-quote.ts';
 import { bufferOf, copyBytes, stepBytes } from './json-steps.ts';
+import { StringEnds } from './string-ends.ts';
 
 /** Invalid JSON, or JSON that cannot be parsed in steps. The message continues "The body is not valid JSON: ". */
 export class JsonStepError extends Error {}
@@ -30,6 +30,7 @@ export function parseSteps(bytes: Uint8Array): Generator<void, JsonObject | null
 
 class StepParser {
   readonly #bytes: Buffer;
+  readonly #ends: StringEnds;
   readonly #frames: Frame[] = [];
   #at = 0;
   /** First byte that has not been parsed. */
@@ -51,6 +52,7 @@ class StepParser {
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
+    this.#ends = new StringEnds(bytes);
   }
 
   *run(): Generator<void, JsonObject | null> {
@@ -131,7 +133,7 @@ class StepParser {
 
   /** False: the string continues after `limit`, or makes the run longer than a step. */
   #skipString(limit: number): boolean {
-    const found = closingQuote(this.#bytes, this.#at, limit);
+    const found = this.#ends.after(this.#at, limit);
     this.#inString = found < 0;
     this.#at = found < 0 ? -found : found + 1;
     if (this.#depth === 0) this.#ended = this.#at;
