@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { checkJwk } from '../contract/protocol/credentials/key-set.ts';
 import type { OrganisationDocument } from '../contract/protocol/documents.ts';
@@ -22,12 +22,24 @@ interface Published {
   /** True if the last attempt failed. */
   failed: boolean;
   flight: Promise<void> | null;
+  /** Hashes of `kid`s that a read did not find, oldest first. */
+  readonly missing: Set<string>;
+  /** Time at which reads for further `kid`s are `earlyMax` again. */
+  restedAtMs: number;
 }
 
-/** An unknown `kid` triggers a new read of the sets, at most once in this time. */
+/** A `kid` that a read did not find triggers a new read of the sets, at most once in this time. */
 const refreshMs = 30_000;
-/** The same limit while a set was never read. */
-const firstRetryMs = 5_000;
+/** The same limit for each `kid` while a set was never read, or while its host is unreachable. */
+const retryMs = 5_000;
+/**
+ * A `kid` that was not looked for triggers a read at once, because its key may have been published since the last one. This many such reads may
+ * follow each other, and then one per `earlyMs`.
+ */
+const earlyMax = 6;
+const earlyMs = 5_000;
+/** Maximum number of remembered `kid`s of a set. */
+const missingMax = 64;
 /** Sets in use are read again in the background after this time, so that a removed key does not stay valid forever. */
 const agedMs = 600_000;
 /** Time for which a set stays valid while its host is unreachable. */
@@ -78,20 +90,22 @@ export class KeySets {
       }
       return known;
     }
-    const flights = sets.flatMap((set, index) => this.#again(set, urls[index] as string) ?? []);
-    if (flights.length === 0) return this.#settle(sets, kid);
-    return Promise.all(flights).then(() => this.#settle(sets, kid));
+    const sha256 = hash('sha256', kid, 'base64');
+    const flights = sets.flatMap((set, index) => this.#again(set, urls[index] as string, sha256) ?? []);
+    if (flights.length === 0) return this.#settle(sets, kid, sha256);
+    return Promise.all(flights).then(() => this.#settle(sets, kid, sha256));
   }
 
   /** Returns the key, or null if no set has it. Throws `unavailable` if a set could not be read. */
-  #settle(sets: readonly Published[], kid: string): KeyObject | null {
+  #settle(sets: readonly Published[], kid: string, sha256: string): KeyObject | null {
     const found = this.#pick(sets, kid);
     if (found !== null) return found;
-    if (sets.every((set) => !set.failed && set.knownAtMs !== null)) return null;
-    throw new GatewayError('unavailable', {
-      message: 'The signing keys of the organisation cannot be read from jwt.jwks_url. Try again shortly',
-      retryAfterMs: firstRetryMs,
-    });
+    if (sets.some((set) => set.failed || set.knownAtMs === null)) throw unreadable(retryMs);
+    for (const { missing } of sets) {
+      missing.add(sha256);
+      if (missing.size > missingMax) missing.delete(missing.values().next().value as string);
+    }
+    return null;
   }
 
   #pick(sets: readonly Published[], kid: string): KeyObject | null {
@@ -103,12 +117,16 @@ export class KeySets {
     return null;
   }
 
-  /** Returns a fetch to wait for, or null if none is due. */
-  #again(set: Published, url: string): Promise<void> | null {
+  /** Returns a fetch to wait for, or null if none is due. Throws `unavailable` if one is due that must wait. */
+  #again(set: Published, url: string, sha256: string): Promise<void> | null {
     if (set.flight) return set.flight;
-    const pauseMs = set.knownAtMs === null ? firstRetryMs : refreshMs;
-    if (this.#since(set.triedAtMs) < pauseMs) return null;
+    const isUnread = set.knownAtMs === null || set.failed;
+    const isEarly = this.#since(set.triedAtMs) < (isUnread ? retryMs : refreshMs);
+    if (isEarly && (isUnread || set.missing.has(sha256))) return null;
+    const waitMs = isEarly ? earlyMs - earlyMax * earlyMs - this.#since(set.restedAtMs) : 0;
+    if (waitMs > 0) throw unreadable(waitMs);
     if (!this.#hasRoom(set)) throw new GatewayError('overloaded', { retryAfterMs: 1_000 });
+    if (isEarly) set.restedAtMs = Math.max(set.restedAtMs, this.#clock.elapsed()) + earlyMs;
     return this.#refresh(set, url);
   }
 
@@ -158,6 +176,8 @@ export class KeySets {
       triedAtMs: Number.NEGATIVE_INFINITY,
       failed: false,
       flight: null,
+      missing: new Set(),
+      restedAtMs: Number.NEGATIVE_INFINITY,
     };
     this.#published.set(name, set);
     return set;
@@ -175,6 +195,13 @@ export class KeySets {
   #since(timeMs: number): number {
     return this.#clock.elapsed() - timeMs;
   }
+}
+
+function unreadable(retryAfterMs: number): GatewayError {
+  return new GatewayError('unavailable', {
+    message: 'The signing keys of the organisation cannot be read from jwt.jwks_url. Try again shortly',
+    retryAfterMs,
+  });
 }
 
 /** Returns the usable keys of a set, the first of each `kid`. Sets also hold keys for other purposes. */

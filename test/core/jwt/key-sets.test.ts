@@ -27,6 +27,7 @@ beforeEach(() => {
 
 const setOf = (...keys: { jwk: object }[]) => goodKeys(keys.map(({ jwk }) => jwk));
 const by = (key: typeof first) => test.sign({}, {}, key);
+const named = (kid: string) => test.sign({}, { kid }, second);
 
 describe('key sets at URLs', () => {
   it('are merged, and fetched once for all waiting requests', async () => {
@@ -36,7 +37,7 @@ describe('key sets at URLs', () => {
     expect(asked.sort()).toEqual(['a', 'b']);
   });
 
-  it('are fetched again for an unknown key, at most every 30 seconds', async () => {
+  it('are fetched again for the same unknown key at most every 30 seconds', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
     await test.verify(by(first));
     const token = by(second);
@@ -44,10 +45,52 @@ describe('key sets at URLs', () => {
     hosts.set('b', setOf(second));
     test.nowMs += 29_000;
     expect(await test.refusal(token)).toMatchObject({ status: 401 });
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(4);
     test.nowMs += 2_000;
     await test.verify(token);
-    expect(asked).toHaveLength(4);
+    expect(asked).toHaveLength(6);
+  });
+
+  it('are fetched at once for a new key, while a client sends JWTs with a foreign one', async () => {
+    test.setTokens(organisationId, { urls: ['a'] });
+    hosts.set('a', setOf(first));
+    const foreign = named('foreign');
+    for (let n = 0; n < 10; n++) expect(await test.refusal(foreign)).toMatchObject({ status: 401 });
+    expect(asked).toHaveLength(1);
+    hosts.set('a', setOf(second));
+    await test.verify(by(second));
+    expect(await test.refusal(foreign)).toMatchObject({ status: 401 });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('are fetched for many unknown keys at most every five seconds, and a key that was not looked for is no 401', async () => {
+    test.setTokens(organisationId, { urls: ['a'] });
+    hosts.set('a', setOf(first));
+    await test.verify(by(first));
+    for (let n = 0; n < 6; n++) expect(await test.refusal(named(`foreign ${n}`))).toMatchObject({ status: 401 });
+    hosts.set('a', setOf(second));
+    test.nowMs += 2_000;
+    expect(await test.refusal(by(second))).toMatchObject({ code: 'unavailable', status: 503, retryAfterMs: 3_000 });
+    expect(await test.refusal(named('foreign 0'))).toMatchObject({ status: 401 });
+    expect(asked).toHaveLength(7);
+    test.nowMs += 3_000;
+    await test.verify(by(second));
+    expect(await test.refusal(named('foreign 6'))).toMatchObject({ status: 503, retryAfterMs: 5_000 });
+    test.nowMs += 30_000;
+    for (let n = 7; n < 14; n++) expect(await test.refusal(named(`foreign ${n}`))).toMatchObject({ status: 401 });
+    expect(await test.refusal(named('foreign 14'))).toMatchObject({ status: 503 });
+    expect(asked).toHaveLength(15);
+  });
+
+  it('are fetched again after five seconds if the last fetch failed', async () => {
+    hosts.set('a', setOf(first)).set('b', setOf());
+    await test.verify(by(first));
+    hosts.delete('b');
+    expect(await test.refusal(by(second))).toMatchObject({ status: 503, retryAfterMs: 5_000 });
+    hosts.set('b', setOf(second));
+    expect(await test.refusal(by(second))).toMatchObject({ status: 503 });
+    test.nowMs += 5_000;
+    await test.verify(by(second));
   });
 
   it('no longer verify new JWTs with a removed key, and keep verified ones valid', async () => {
