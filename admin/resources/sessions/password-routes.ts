@@ -6,6 +6,7 @@ import { hashPassword } from '../../identity/passwords.ts';
 import { forgotBody, nothing, resetBody, verifyBody } from '../../identity/schema.ts';
 import { endSessions } from '../../identity/sessions.ts';
 import { users } from '../users/entity.ts';
+import { mayRequestPassword } from '../users/may-use-password.ts';
 
 const linkIsOver = () => new AdminError('AB08', 'This link has expired or was used. Request a new one');
 
@@ -16,7 +17,8 @@ export const passwordRoutes: readonly PublicRoute[] = [
     path: '/auth/password/forgot',
     resource: 'users',
     action: 'forgot_password',
-    summary: 'Request a mail with a link to set a new password; the reply does not show whether the user exists',
+    summary:
+      'Request a mail with a link to set a new password, not for single sign-on; the reply does not show whether the user exists',
     reply: nothing,
     body: forgotBody,
     async handle(call) {
@@ -27,7 +29,8 @@ export const passwordRoutes: readonly PublicRoute[] = [
       if (!mailer.on) return {};
       call.afterwards(async () => {
         const where = { email, ...(organisation_id === undefined ? {} : { organisationId: organisation_id }) };
-        for (const user of await call.em.find(users, where, { limit: 5 })) {
+        for (const user of await call.em.find(users, where, { limit: 5, populate: ['passwordHash'] })) {
+          if (!(await mayRequestPassword(call.em, user))) continue;
           await call.write({ organisationId: user.organisationId, userId: user.id }, async (change) => {
             change.about(user);
             await mailLink(change.tx, call.services, user, 'set-password');

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { requireMemberships, requireRank } from '../../access/require-rank.ts';
-import { notFound } from '../../http/errors.ts';
+import { forbidden, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { mailLink } from '../../identity/links.ts';
 import { nothing, userReply } from '../../identity/schema.ts';
 import { workspaceMembers } from '../workspace-users/entity.ts';
 import { users } from './entity.ts';
 import { listUsers } from './list-users.ts';
+import { mayUsePassword } from './may-use-password.ts';
 import { createBody, emailBody, listQuery, organisationQuery, updateBody, userListReply } from './schema.ts';
 import { createUser, deleteUser, findUser, updateUser } from './service.ts';
 import { toUserDetail } from './to-reply.ts';
@@ -151,6 +152,8 @@ export const userRoutes: readonly AdminRoute[] = [
           call.actor,
           memberships.map(({ workspaceId: id, role }) => ({ id, role })),
         );
+        if (!(await mayUsePassword(change.tx, user)))
+          throw forbidden('This organisation requires single sign-on (require_sso). Only owners may have a new password');
         change.about(user);
         return mailLink(change.tx, services, user, 'set-password');
       });

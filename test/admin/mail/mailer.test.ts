@@ -3,6 +3,8 @@ import { type FakeMailServer, type Letter, startFakeMailServer } from '../../sup
 import { until } from '../../support/until.ts';
 import { accept, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { scimClient } from '../support/scim-client.ts';
+import { arrive, newConnection, verifiedDomain } from '../support/sign-in.ts';
 import { ruleDatabase } from '../support/test-database.ts';
 import { addNotices, numbered } from './notices.ts';
 
@@ -51,6 +53,42 @@ describe('mail', () => {
     expect(server.lettersTo('stranger@example.com')).toEqual([]);
     for (let i = 0; i < 4; i++) await forgot(person.email);
     expect((await forgot(person.email)).status).toBe(429);
+  });
+
+  it('has no link to set a password for users who sign in at an identity provider', async () => {
+    plane = await start();
+    const [person, waiting] = [await newPerson(plane), 'waiting@example.com'];
+    await plane.ask('POST', '/users', { body: { email: waiting } });
+    const connectionId = await newConnection(plane);
+    await arrive(plane, { connectionId, subject: 'sub-mail', email: `mail@${verifiedDomain}`, emailVerified: true });
+    const directory = await scimClient(plane);
+    await directory('POST', '/Users', { userName: 'directory@example.com' });
+    await Promise.all([person.email, waiting].map((email) => server.arrived(email)));
+    const forgot = (email: string) => plane.ask('POST', '/auth/password/forgot', { key: null, body: { email } });
+    const ofProviders = [`mail@${verifiedDomain}`, 'directory@example.com'];
+    for (const email of [...ofProviders, person.email, waiting]) expect((await forgot(email)).status).toBe(200);
+    await Promise.all([person.email, waiting].map((email) => server.arrived(email, 2)));
+    expect(ofProviders.flatMap((email) => server.lettersTo(email))).toEqual([]);
+  });
+
+  it('has no link to set a password if single sign-on is required, except for owners', async () => {
+    plane = await start();
+    const [owner, member] = [await newPerson(plane, 'owner'), await newPerson(plane)];
+    await Promise.all([owner, member].map(({ email }) => server.arrived(email)));
+    const path = `/organisations/${plane.organisationId}/auth-settings`;
+    expect((await plane.ask('PUT', path, { body: { require_sso: true } })).status).toBe(200);
+    const reset = ({ id }: { id: string }) => plane.ask('POST', `/admin/users/${id}/password-reset`, { body: {} });
+    expect(await reset(member)).toMatchObject({
+      status: 403,
+      body: { data: { message: expect.stringContaining('require_sso') } },
+    });
+    expect(await reset(owner)).toMatchObject({ status: 200, body: { reset_link: expect.any(String) } });
+    await server.arrived(owner.email, 2);
+    for (const { email } of [member, owner]) await plane.ask('POST', '/auth/password/forgot', { key: null, body: { email } });
+    await server.arrived(owner.email, 3);
+    expect(server.lettersTo(member.email)).toHaveLength(1);
+    expect((await plane.ask('PUT', path, { body: { require_sso: false } })).status).toBe(200);
+    expect((await reset(member)).status).toBe(200);
   });
 
   it('arrives if many are sent at once, over few connections', async () => {
