@@ -22,9 +22,16 @@ export async function submitSignIn({ c, api }: PageCall, form: Form): Promise<Re
     ...(organisation === '' ? {} : { organisation_id: organisation }),
     ...(connection === '' ? {} : { sso_client_id: connection }),
   });
-  if (!reply.ok) return signInPage({ next, email, message: reply.message });
+  if (!reply.ok) return signInPage({ next, email, message: textOf(reply) });
   if (reply.body.object === 'sso-connections') return choicePage(reply.body.linked_sso, { next, email, organisation });
   return afterPassword(reply, next);
+}
+
+/** Returns the text of a refusal with labels of the form. The API names its fields. */
+function textOf({ status, message }: ApiReply): string | null {
+  if (status === 401)
+    return 'The e-mail or the password is wrong. If several organisations use this e-mail, enter the organisation id';
+  return message?.replace('organisation_id', 'Organisation id') ?? null;
 }
 
 /** Continues after a right password: signed in, or with a second factor, or at the identity provider. */
@@ -98,7 +105,8 @@ export function showForgotPassword(): Promise<Response> {
 export async function submitForgotPassword({ c, api }: PageCall, form: Form): Promise<Response> {
   const reply = await api(c, 'POST', '/auth/password/forgot', { email: form('email') });
   if (!reply.ok) return forgotPage(reply.message);
-  const body = html`<p role="status">If a user has this e-mail, a link to set a new password is on its way.</p>
+  const body = html`<p role="status">If a user with a password has this e-mail, a link to set a new one is on its way. If you use single
+sign-on, sign in with it.</p>
 <p><a href="sign-in">Sign in</a></p>`;
   return pageReply({ title: 'Forgot your password', body });
 }

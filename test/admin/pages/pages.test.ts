@@ -94,6 +94,22 @@ describe('pages for people', () => {
     await context.close();
   });
 
+  it('refusals of the sign-in name labels of the form', async () => {
+    const { email } = await newPerson(plane);
+    const textAfter = async (form: Record<string, string>) => {
+      const reply = await post('sign-in', { email, ...form }, { 'sec-fetch-site': 'same-origin' });
+      return [reply.status, /<p[^>]*role="alert"[^>]*>([^<]*)/.exec(await reply.text())?.[1]];
+    };
+    expect(await textAfter({ method: 'password', password: 'wrong' })).toEqual([
+      401,
+      'The e-mail or the password is wrong. If several organisations use this e-mail, enter the organisation id',
+    ]);
+    expect(await textAfter({ method: 'sso', email: 'ada@nowhere.example' })).toEqual([
+      401,
+      'no single sign-on for this e-mail. Send a password, or Organisation id',
+    ]);
+  });
+
   it('the account page leads to the sign-in without a session', async () => {
     const reply = await fetch(`${plane.url}/v1/auth/account`, { redirect: 'manual' });
     expect(reply.headers.get('location')).toBe('sign-in');
