@@ -64,6 +64,9 @@ export function patchSteps(body: v.InferOutput<typeof patchBody>, schema: string
     // The client of the Java library SCIM-SDK sends the object in a list.
     const attributes = Array.isArray(value) && value.length === 1 ? value[0] : value;
     if (!isObject(attributes)) throw new ScimError('invalidValue', `${at}.value: an object is expected if there is no path`);
+    // An element of a list such as members. It names no attribute, so it would have no effect.
+    if (attributes !== value && 'value' in attributes)
+      throw new ScimError('noTarget', `${at}.path: required for an element of a list`);
     return Object.entries(attributes).flatMap(([name, inner]) => ofName(name, inner, schema, op, at));
   });
 }

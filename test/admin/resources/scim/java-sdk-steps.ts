@@ -59,6 +59,12 @@ export const javaSdkSteps: readonly Step[] = [
     reply: { displayName: 'Jay', active: false },
   },
   {
+    what: 'refuses an element of a list without a path',
+    send: ['PATCH', '/Users/{{javaId}}', patch({ op: 'add', value: [{ value: 'java@example.com', type: 'work' }] })],
+    status: 400,
+    reply: { scimType: 'noTarget', detail: 'Operations[0].path: required for an element of a list' },
+  },
+  {
     what: 'refuses a list of two objects',
     send: ['PATCH', '/Users/{{javaId}}', patch({ op: 'replace', value: [{ active: true }, { title: 'Boss' }] })],
     status: 400,
