@@ -75,6 +75,9 @@ const claims = v.object({
 });
 type Sent = v.InferOutput<typeof claims>;
 
+/** Values of `email_verified` of an e-mail that was verified. Some issuers send a text. */
+const verified: ReadonlySet<unknown> = new Set([true, 'true']);
+
 /**
  * Reads the claims. Throws GatewayError `invalid_api_key` naming an invalid claim: a limit or workspace that cannot be read must
  * not be ignored. `keyId` names the counters of its limits.
@@ -94,9 +97,9 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   const subject = subjectOf(payload);
   const email = subject === null ? null : emailOf(subject);
   // Users of some identity providers can enter any address: that of an owner, or one whose user has no lower role.
-  if (email !== null && (payload.email_verified === false || payload.email_verified === 'false')) {
+  if (email !== null && payload.email_verified !== undefined && !verified.has(payload.email_verified)) {
     throw invalid(
-      'the subject is an e-mail, and the claim email_verified is false. Verify the e-mail at the issuer, or send another subject',
+      'the subject is an e-mail, and the claim email_verified is not true. Verify the e-mail at the issuer, or send another subject',
     );
   }
   return {
