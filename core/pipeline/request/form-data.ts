@@ -11,17 +11,21 @@ import { boundaryOf, countParts, partsMax } from './form-framing.ts';
 
 const fieldBytesMax = 1024 * 1024;
 const sliceBytes = 64 * 1024;
-/** Bytes of a form that are parsed in one turn of the event loop, which takes some milliseconds. */
-const bytesPerTurn = 4 * sliceBytes;
+/** Bytes of a form that are read in one step, which takes about a millisecond. A form without more is read at once. */
+export const formStepBytes = 2 * sliceBytes;
+
+/** Runs steps in turns of the event loop, in which other requests are served. May reject between two steps. */
+type InTurns = <Result>(steps: Generator<void, Result>) => Promise<Result>;
 
 /** Maximum bytes of a form that are searched for its text fields. */
 export const formHeadBytes = 64 * 1024;
 
 /**
  * Returns the parts of a `multipart/form-data` body (RFC 7578) in their order. Throws `bad_request` for another body, one that is cut
- * short or that parsers read in different ways, more than 1,000 parts, a part header over 16 KiB or a text field over 1 MiB.
+ * short or that parsers read in different ways, more than 1,000 parts, a part header over 16 KiB or a text field over 1 MiB. A large form is read with
+ * `inTurns`.
  */
-export async function parseForm(bytes: Uint8Array, contentType: string): Promise<FormPart[]> {
+export async function parseForm(bytes: Uint8Array, contentType: string, inTurns: InTurns = inOwnTurns): Promise<FormPart[]> {
   const parts: FormPart[] = [];
   const parser = openParser(contentType, parts);
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -43,33 +47,78 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
   });
   // It may be rejected before it is awaited.
   parsed.catch(() => {});
-  // Written in slices, because the parser reads its input to the end even after an error, and because 30 MB take a second.
-  for (let at = 0; at < body.length && !failed; at += sliceBytes) {
-    if (at > 0 && at % bytesPerTurn === 0) await nextTurn();
-    parser.write(body.subarray(at, at + sliceBytes));
+  const run = body.length > formStepBytes ? inTurns : atOnce;
+  try {
+    await run(writeSteps(parser, body, () => failed));
+    await parsed;
+  } finally {
+    parser.removeAllListeners();
+    // Slices that it has buffered may still fail.
+    parser.on('error', () => undefined);
   }
-  if (!failed) parser.end();
-  await parsed.finally(() => parser.removeAllListeners());
   if (parts.length === 0 && bytes.length > 0) throw unreadable('no parts');
   // The parser skips parts that it cannot read.
   if (parts.length !== names.length) throw unreadable('the header of a part cannot be read');
-  const delimiter = `\r\n--${boundaryOf(contentType)}`;
-  let turnBytes = 0;
+  await run(correctSteps(parts, { body, delimiter: `\r\n--${boundaryOf(contentType)}`, names, starts }));
+  return parts;
+}
+
+/** Writes in slices, because the parser reads its input to the end even after an error, and because 30 MB take a second. */
+function* writeSteps(parser: Parser, body: Buffer, hasFailed: () => boolean): Generator<void, void> {
+  for (let at = 0; at < body.length && !hasFailed(); at += sliceBytes) {
+    if (at > 0 && at % formStepBytes === 0) yield;
+    parser.write(body.subarray(at, at + sliceBytes));
+  }
+  if (!hasFailed()) parser.end();
+}
+
+interface Source {
+  readonly body: Buffer;
+  readonly delimiter: string;
+  /** By part: the names in its header, and where its body begins. */
+  readonly names: readonly (readonly string[])[];
+  readonly starts: readonly number[];
+}
+
+/** Adds the other names of files, and replaces text fields that are not UTF-8 by the bytes that were sent. */
+function* correctSteps(parts: FormPart[], { body, delimiter, names, starts }: Source): Generator<void, void> {
+  let stepBytes = 0;
   for (const [index, part] of parts.entries()) {
     if (part.filename !== null) {
       parts[index] = withNames(part, names[index] as readonly string[]);
       continue;
     }
-    turnBytes += part.body.length;
-    if (turnBytes > bytesPerTurn) {
-      await nextTurn();
-      turnBytes = part.body.length;
+    if (stepBytes > formStepBytes) {
+      yield;
+      stepBytes = 0;
     }
-    if (!partText(part).includes('\ufffd')) continue;
+    stepBytes += part.body.length;
+    if (!Buffer.from(part.body.buffer, part.body.byteOffset, part.body.byteLength).includes(replacement)) continue;
     const start = starts[index] as number;
     parts[index] = { ...part, body: body.subarray(start, body.indexOf(delimiter, start)) };
   }
-  return parts;
+}
+
+/** The character that stands for bytes that are not UTF-8. */
+const replacement = Buffer.from('\ufffd');
+
+async function inOwnTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await nextTurn();
+  }
+}
+
+async function atOnce<Result>(steps: Generator<void, Result>): Promise<Result> {
+  return resultOf(steps);
+}
+
+function resultOf<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
 }
 
 /** Length of the empty line that ends the header of a part. */
@@ -102,9 +151,20 @@ export async function fieldsInHead(head: Uint8Array, contentType: string): Promi
 
 /** Returns the text fields as parameters. `name[]` and repeated names become lists. */
 export function paramsOfForm(parts: readonly FormPart[]): JsonObject {
+  return resultOf(paramSteps(parts));
+}
+
+/** Like `paramsOfForm`, for the parts of a large form. */
+export function* paramSteps(parts: readonly FormPart[]): Generator<void, JsonObject> {
   const params: JsonObject = {};
+  let stepBytes = 0;
   for (const part of parts) {
     if (part.filename !== null) continue;
+    if (stepBytes > formStepBytes) {
+      yield;
+      stepBytes = 0;
+    }
+    stepBytes += part.body.length;
     const text = partText(part);
     const name = part.name.replace(/\[\]$/, '');
     const known = Object.hasOwn(params, name) ? params[name] : undefined;

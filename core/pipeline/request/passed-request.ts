@@ -15,7 +15,7 @@ import { isJsonType, isMultipartForm } from '../../contract/values/http/media-ty
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
 import { isObject, isText, type JsonObject } from '../../contract/values/json/json.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
-import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
+import { fieldsInHead, formHeadBytes, formStepBytes, paramSteps, paramsOfForm, parseForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
 import { type AddressedModel, addressedModel, isEncoded, modelsInForm } from './passed-model.ts';
@@ -202,10 +202,14 @@ async function formParams(ctx: RequestContext, head: Uint8Array, contentType: st
   // The parser copies large files.
   if (readsFiles) ctx.holdBytes(head.length);
   try {
-    const parts = isWhole ? await parseForm(head, contentType) : await fieldsInHead(head.subarray(0, formHeadBytes), contentType);
+    const inTurns = <Result>(steps: Generator<void, Result>) => ctx.inTurns(steps);
+    const parts = isWhole
+      ? await parseForm(head, contentType, inTurns)
+      : await fieldsInHead(head.subarray(0, formHeadBytes), contentType);
     if (readsFiles) ctx.form = parts;
-    return paramsOfForm(parts);
+    return head.length > formStepBytes ? await inTurns(paramSteps(parts)) : paramsOfForm(parts);
   } catch (thrown) {
+    if (ctx.aborted) throw thrown;
     ctx.formError = (thrown as Error).message;
     return null;
   }

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { jsonSyntaxText } from '../../contract/values/json/json-syntax.ts';
 import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { asksForStream } from './asks-for-stream.ts';
-import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
+import { fieldsInHead, formHeadBytes, formStepBytes, paramSteps, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { onceBytes, stepBytes } from './large-json/json-steps.ts';
 import { JsonStepError, parseSteps } from './large-json/parse-steps.ts';
@@ -67,7 +67,7 @@ async function readForm(ctx: RequestContext, contentType: string, limits: BodyLi
     ctx.body = peeked.head;
     return takeWhole(ctx, ctx.body, contentType);
   }
-  takeParams(ctx, await fieldsInHead(peeked.head.subarray(0, formHeadBytes), contentType));
+  takeParams(ctx, paramsOfForm(await fieldsInHead(peeked.head.subarray(0, formHeadBytes), contentType)));
   const sent = ctx.model;
   // A slug in the model names a stored provider, not the upstream's model, so it is removed.
   ctx.streamedForm = {
@@ -79,8 +79,11 @@ async function readForm(ctx: RequestContext, contentType: string, limits: BodyLi
 async function takeWhole(ctx: RequestContext, body: Uint8Array, contentType: string): Promise<void> {
   ctx.requestBytes = body.length;
   ctx.needsSteps = body.length > stepBytes;
-  ctx.form = await parseForm(body, contentType);
-  takeParams(ctx, ctx.form);
+  // The parser copies large files, and fields become texts.
+  ctx.holdBytes(body.length);
+  const form = await parseForm(body, contentType, (steps) => ctx.inTurns(steps));
+  takeParams(ctx, body.length > formStepBytes ? await ctx.inTurns(paramSteps(form)) : paramsOfForm(form));
+  ctx.form = form;
 }
 
 /** The same bytes with another value in the field `model`. */
@@ -92,8 +95,7 @@ function renamed(head: Uint8Array, sent: string, model: string): Uint8Array {
   return Buffer.concat([bytes.subarray(0, from), Buffer.from(model), bytes.subarray(from + Buffer.byteLength(sent))]);
 }
 
-function takeParams(ctx: RequestContext, parts: NonNullable<RequestContext['form']>): void {
-  const params = paramsOfForm(parts);
+function takeParams(ctx: RequestContext, params: JsonObject): void {
   ctx.setParams(params);
   ctx.stream = asksForStream(params, true);
 }

@@ -32,8 +32,9 @@ async function readForm(ctx: RequestContext, body: Uint8Array, type: string): Pr
   // The parser copies large files.
   ctx.holdBytes(body.length);
   try {
-    ctx.form = await parseForm(body, type);
+    ctx.form = await parseForm(body, type, (steps) => ctx.inTurns(steps));
   } catch (thrown) {
+    if (ctx.aborted) throw thrown;
     // The provider replies with its own error, unless a guardrail denies what it cannot read.
     ctx.formError = (thrown as Error).message;
   }

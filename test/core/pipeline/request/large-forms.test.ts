@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { encodeForm, parseForm } from '../../../../core/pipeline/request/form-data.ts';
+import { encodeForm, paramSteps, parseForm } from '../../../../core/pipeline/request/form-data.ts';
 
 it('a large form is parsed in many turns of the event loop, also if its texts are not UTF-8', async () => {
   const field = (name: string, byte: number) => ({
@@ -22,4 +22,22 @@ it('a large form is parsed in many turns of the event loop, also if its texts ar
     parsed.map(({ name, body }) => [name, Buffer.compare(body, parts.find((one) => one.name === name)?.body ?? body)]),
   ).toEqual(parts.map(({ name }) => [name, 0]));
   expect(turns).toBeGreaterThan(50);
+
+  let steps = 1;
+  const reading = paramSteps(parsed);
+  while (reading.next().done !== true) steps++;
+  expect(steps).toBeGreaterThan(10);
+});
+
+it('a large form is not read further after its client has left', async () => {
+  const { contentType, body } = encodeForm([
+    { name: 'file', filename: 'a.bin', contentType: null, body: Buffer.alloc(2_000_000, 0x61) },
+  ]);
+  let steps = 0;
+  const leave = async <Result>(all: Generator<void, Result>): Promise<Result> => {
+    for (; steps < 3; steps++) if (all.next().done === true) break;
+    throw new Error('the client has left');
+  };
+  await expect(parseForm(body as Uint8Array, contentType, leave)).rejects.toThrow('the client has left');
+  expect(steps).toBe(3);
 });
