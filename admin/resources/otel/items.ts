@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json/json.ts';
+import { flatMapInTurns } from '../../in-turns.ts';
 import { withLangfuseUsage } from './langfuse.ts';
+import { itemsMax, tooLarge } from './limits.ts';
 import { names } from './vocabulary.ts';
 
 /** Attributes as plain texts, numbers and booleans. Lists and objects are left out. */
@@ -64,20 +66,28 @@ const atFirstIssue = { abortEarly: true } as const;
 
 /**
  * Reads the spans or log records of a message. Null stands for one in another form, which is rejected. Log records outside of spans are left out, unless they
- * are about a model: programs send all their logs.
+ * are about a model: programs send all their logs. Throws AB01 (413) if there are more than `itemsMax`.
  */
-export function itemsOf(signal: 'traces' | 'logs', message: unknown): (OtlpItem | null)[] {
+export async function itemsOf(signal: 'traces' | 'logs', message: unknown): Promise<(OtlpItem | null)[]> {
+  const given: { readonly item: unknown; readonly around: Around }[] = [];
   const names = { traces: ['resourceSpans', 'scopeSpans', 'spans'], logs: ['resourceLogs', 'scopeLogs', 'logRecords'] } as const;
   const [outer, middle, inner] = names[signal];
-  return listOf(message, outer).flatMap((part) => {
+  let count = 0;
+  const listIn = (holder: unknown, name: string): readonly unknown[] => {
+    const list = listOf(holder, name);
+    count += list.length;
+    if (count > itemsMax) throw tooLarge(`more than ${itemsMax} items`);
+    return list;
+  };
+  for (const part of listIn(message, outer)) {
     const resource = attributesIn(isObject(part) ? part.resource : null);
-    return listOf(part, middle).flatMap((scoped) => {
+    for (const scoped of listIn(part, middle)) {
       const scope = isObject(scoped) && isObject(scoped.scope) && typeof scoped.scope.name === 'string' ? scoped.scope.name : '';
-      const read = signal === 'traces' ? readSpan : readLogRecord;
-      const items = listOf(scoped, inner);
-      return (signal === 'traces' ? items : items.filter(hasSpanOrModel)).map((item) => read(item, { resource, scope }));
-    });
-  });
+      for (const item of listIn(scoped, inner)) given.push({ item, around: { resource, scope } });
+    }
+  }
+  if (signal === 'traces') return flatMapInTurns(given, ({ item, around }) => [readSpan(item, around)]);
+  return flatMapInTurns(given, ({ item, around }) => (hasSpanOrModel(item) ? [readLogRecord(item, around)] : []));
 }
 
 function hasSpanOrModel(logRecord: unknown): boolean {

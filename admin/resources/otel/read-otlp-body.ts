@@ -4,18 +4,14 @@ import { codings, decodeWhole } from '../../../core/contract/values/bodies/conte
 import { jsonExcess } from '../../../core/contract/values/json/json-excess.ts';
 import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { decodeProtobufRequest, TooManyFields } from '../../../core/telemetry/otlp/protobuf.ts';
-import { AdminError, invalid } from '../../http/errors.ts';
+import { invalid } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/request/parse-strict-json.ts';
 import { readBytes } from '../../http/request/read-body.ts';
+import { itemFieldsMax, itemsMax, tooLarge, valuesMax } from './limits.ts';
 
 /** Maximum size of a body after decompression. */
 const decodedBytesMax = 8 * adminBodyBytesMax;
 
-/**
- * Maximum number of fields of protobuf, or of objects, lists and further members of JSON, that a body has. Reading them blocks the process. A
- * batch of 8,192 spans with 20 attributes has 700,000.
- */
-const valuesMax = 1_000_000;
 const depthMax = 200;
 
 /** True if the request sends protobuf, and its reply must be protobuf too. */
@@ -31,9 +27,9 @@ export function readOtlpBody(signal: 'traces' | 'logs'): (request: HonoRequest) 
     const contentType = request.header('content-type') ?? '';
     if (isProtobuf(contentType)) {
       try {
-        return decodeProtobufRequest(signal, bytes, valuesMax);
+        return await decodeProtobufRequest(signal, bytes, { fieldsMax: valuesMax, itemFieldsMax, itemsMax });
       } catch (error) {
-        if (error instanceof TooManyFields) throw tooLarge(`more than ${valuesMax} fields. Send smaller batches`);
+        if (error instanceof TooManyFields) throw tooLarge(error.message);
         throw invalid('body: not a valid protobuf message of OTLP');
       }
     }
@@ -55,7 +51,7 @@ async function decompressed(bytes: Uint8Array, encoding: string): Promise<Uint8A
 /** Exporters cut texts within a character and send batches with more keys than a write of an admin has, so both are accepted as in protobuf. */
 function parseJson(text: string): unknown {
   const excess = jsonExcess(text, { valuesMax, depthMax });
-  if (excess === 'values') throw tooLarge(`more than ${valuesMax} values. Send smaller batches`);
+  if (excess === 'values') throw tooLarge(`more than ${valuesMax} values`);
   if (excess === 'depth') throw invalid(`body: nested deeper than ${depthMax} levels`);
   try {
     return JSON.parse(text);
@@ -63,10 +59,6 @@ function parseJson(text: string): unknown {
     // Throws AB01 with the position of the error.
     return parseStrictJson(text);
   }
-}
-
-function tooLarge(what: string): AdminError {
-  return new AdminError('AB01', `body: ${what}`, [`body: ${what}`], 413);
 }
 
 function decoded(bytes: Uint8Array): string {

@@ -69,7 +69,7 @@ const routeOf = (signal: 'traces' | 'logs', path: string) => {
       const nowMs = services.clock.now();
       const inTime = (item: OtlpItem | null): item is OtlpItem =>
         item !== null && item.startMs >= nowMs - oldestMs && item.startMs <= nowMs + newestMs;
-      const items = itemsOf(signal, call.body);
+      const items = await itemsOf(signal, call.body);
       const valid = items.filter(inTime);
       const { refused } = await services.storeRecords(innermostCalls(await recordsOf(valid, ingest)));
       const count = items.length - valid.length + refused.length;

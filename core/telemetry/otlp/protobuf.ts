@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type protobuf from 'protobufjs/light.js';
 import type { Signal } from './messages.ts';
 import { schema } from './protobuf-schema.ts';
@@ -7,14 +8,53 @@ import { schema } from './protobuf-schema.ts';
 const plain = { longs: String, enums: Number } as const;
 
 interface Loaded extends Readonly<Record<Signal | 'response' | 'failure', protobuf.Type>> {
-  /** Returns a reader that throws TooManyFields at more fields. */
-  readonly boundedReader: (bytes: Uint8Array, fieldsMax: number) => protobuf.Reader;
+  /** Returns a reader that counts its fields. */
+  readonly countedReader: (bytes: Uint8Array, counts: Counts) => protobuf.Reader;
+}
+
+export interface RequestLimits {
+  readonly fieldsMax: number;
+  /** Maximum fields of one span, log record, resource or scope. */
+  readonly itemFieldsMax: number;
+  /** Maximum spans or log records, with the resources and scopes around them. */
+  readonly itemsMax: number;
 }
 
 let loaded: Loaded | null = null;
 
-/** A message has more fields than its reader accepts. */
+/** A message exceeds a limit, which the message of the error names. */
 export class TooManyFields extends Error {}
+
+/** Fields that are read in one turn of the event loop, which takes some milliseconds. */
+const fieldsPerTurn = 5_000;
+
+class Counts {
+  readonly #limits: RequestLimits;
+  #items = 0;
+  #fields = 0;
+  #fieldsBefore = 0;
+  #fieldsOfItem = 0;
+
+  constructor(limits: RequestLimits) {
+    this.#limits = limits;
+  }
+
+  addField(): void {
+    const { fieldsMax, itemFieldsMax } = this.#limits;
+    if (++this.#fields > fieldsMax) throw new TooManyFields(`more than ${fieldsMax} fields`);
+    if (++this.#fieldsOfItem > itemFieldsMax) throw new TooManyFields(`more than ${itemFieldsMax} fields in one item`);
+  }
+
+  /** Returns true if other requests must be served before the item is read. */
+  addItem(): boolean {
+    const { itemsMax } = this.#limits;
+    if (++this.#items > itemsMax) throw new TooManyFields(`more than ${itemsMax} items`);
+    this.#fieldsOfItem = 0;
+    const isTurnOver = this.#fields - this.#fieldsBefore > fieldsPerTurn;
+    if (isTurnOver) this.#fieldsBefore = this.#fields;
+    return isTurnOver;
+  }
+}
 
 /** The library is loaded with the first message: it takes 20 ms of CPU time, and most processes send and receive none. */
 function types(): Loaded {
@@ -27,7 +67,7 @@ function types(): Loaded {
       logs: root.lookupType('LogsRequest'),
       response: root.lookupType('Response'),
       failure: root.lookupType('Failure'),
-      boundedReader: boundedReaderOf(library),
+      countedReader: countedReaderOf(library),
     };
   }
   return loaded;
@@ -48,31 +88,79 @@ export function decodeProtobufResponse(bytes: Uint8Array): object {
 
 /**
  * Returns the JSON form of a message of traces or logs. Throws TooManyFields, and another Error if the bytes are no such message. Two bytes
- * are enough for a field that becomes an object, so the number of fields determines the time and memory, not that of bytes.
+ * are enough for a field that becomes an object, so the number of fields determines the time and memory, not that of bytes. Other requests are
+ * served between two spans or log records.
  */
-export function decodeProtobufRequest(signal: 'traces' | 'logs', bytes: Uint8Array, fieldsMax: number): object {
-  const { [signal]: type, boundedReader } = types();
-  const message = type.toObject(type.decode(boundedReader(bytes, fieldsMax)), plain);
-  setHexadecimalIds(message, itemLists[signal]);
+export async function decodeProtobufRequest(
+  signal: 'traces' | 'logs',
+  bytes: Uint8Array,
+  limits: RequestLimits,
+): Promise<object> {
+  const counts = new Counts(limits);
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const decoding = decodeSteps(types()[signal], whole, listFields[signal], counts);
+  for (;;) {
+    const step = decoding.next();
+    if (step.done) return step.value;
+    await nextTurn();
+  }
+}
+
+/** Decodes the elements of the first of these lists one by one, and the other fields of the message at once. */
+function* decodeSteps(
+  type: protobuf.Type,
+  bytes: Buffer,
+  [list, ...inner]: readonly string[],
+  counts: Counts,
+): Generator<void, Record<string, unknown>> {
+  if (counts.addItem()) yield;
+  const { countedReader } = types();
+  if (list === undefined) {
+    const item = type.toObject(type.decode(countedReader(bytes, counts)), plain);
+    setHexadecimalIds(item);
+    return item;
+  }
+  const field = type.fields[list] as protobuf.Field;
+  const element = field.resolve().resolvedType as protobuf.Type;
+  const elements: object[] = [];
+  const others: Buffer[] = [];
+  const reader = countedReader(bytes, counts);
+  while (reader.pos < reader.len) {
+    const start = reader.pos;
+    const tag = reader.tag();
+    if (tag === ((field.id << 3) | lengthDelimited)) {
+      const content = reader.uint32();
+      reader.skip(content);
+      const part = bytes.subarray(reader.pos - content, reader.pos);
+      elements.push(yield* decodeSteps(element, part, inner, counts));
+    } else {
+      reader.skipType(tag & 7, 0, tag >>> 3);
+      others.push(bytes.subarray(start, reader.pos));
+    }
+  }
+  const message = type.toObject(type.decode(countedReader(Buffer.concat(others), counts)), plain);
+  if (elements.length > 0) message[list] = elements;
   return message;
 }
 
-function boundedReaderOf({ BufferReader }: typeof protobuf): Loaded['boundedReader'] {
-  // The library reads each field of a message that it knows with this method, and checks the class of readers.
-  class BoundedReader extends BufferReader {
-    #left: number;
+const lengthDelimited = 2;
 
-    constructor(bytes: Uint8Array, fieldsMax: number) {
+function countedReaderOf({ BufferReader }: typeof protobuf): Loaded['countedReader'] {
+  // The library reads each field of a message that it knows with this method, and checks the class of readers.
+  class CountedReader extends BufferReader {
+    readonly #counts: Counts;
+
+    constructor(bytes: Uint8Array, counts: Counts) {
       super(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-      this.#left = fieldsMax;
+      this.#counts = counts;
     }
 
     override tag(): number {
-      if (--this.#left < 0) throw new TooManyFields();
+      this.#counts.addField();
       return super.tag();
     }
   }
-  return (bytes, fieldsMax) => new BoundedReader(bytes, fieldsMax);
+  return (bytes, counts) => new CountedReader(bytes, counts);
 }
 
 /** Encodes the reply to an export. It is empty if nothing was rejected. */
@@ -101,18 +189,13 @@ function withBinaryIds(value: unknown): unknown {
   return copy;
 }
 
-/** The members that lead to spans and log records. */
-const itemLists = {
+/** The fields that lead to spans and log records. */
+const listFields = {
   traces: ['resourceSpans', 'scopeSpans', 'spans'],
   logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
 } as const;
 
-/** Replaces the bytes of the ids of spans and log records. */
-function setHexadecimalIds(holder: Record<string, unknown>, [list, ...inner]: readonly string[]): void {
-  if (list === undefined) {
-    for (const name of idFields)
-      if (holder[name] !== undefined) holder[name] = Buffer.from(holder[name] as Buffer).toString('hex');
-    return;
-  }
-  for (const item of (holder[list] ?? []) as Record<string, unknown>[]) setHexadecimalIds(item, inner);
+/** Replaces the bytes of the ids of a span or log record. */
+function setHexadecimalIds(item: Record<string, unknown>): void {
+  for (const name of idFields) if (item[name] !== undefined) item[name] = Buffer.from(item[name] as Buffer).toString('hex');
 }

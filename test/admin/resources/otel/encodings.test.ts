@@ -81,16 +81,33 @@ describe('bodies of OTLP', () => {
   };
 
   it.each([
-    ['spans', json, Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[{}${',{}'.repeat(2_000_000)}]}]}]}`), 'values'],
-    ['lists', json, Buffer.from(`{"resourceSpans":[[]${',[]'.repeat(2_000_000)}]}`), 'values'],
-    ['numbers', json, Buffer.from(`{"resourceSpans":[1${',1'.repeat(2_000_000)}]}`), 'values'],
-    ['spans', protobuf, field(1, field(2, Buffer.alloc(8_000_000, Buffer.from([0x12, 0])))), 'fields'],
-    ['resources', protobuf, Buffer.alloc(8_000_000, Buffer.from([0x0a, 0])), 'fields'],
+    [
+      'spans',
+      json,
+      Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[{}${',{}'.repeat(2_000_000)}]}]}]}`),
+      '1000000 values',
+    ],
+    ['lists', json, Buffer.from(`{"resourceSpans":[[]${',[]'.repeat(2_000_000)}]}`), '1000000 values'],
+    ['numbers', json, Buffer.from(`{"resourceSpans":[1${',1'.repeat(2_000_000)}]}`), '1000000 values'],
+    ['spans', protobuf, field(1, field(2, Buffer.alloc(8_000_000, Buffer.from([0x12, 0])))), '50000 items'],
+    [
+      'empty spans',
+      json,
+      Buffer.from(`{"resourceSpans":[{"scopeSpans":[{"spans":[{}${',{}'.repeat(60_000)}]}]}]}`),
+      '50000 items',
+    ],
+    [
+      'attributes',
+      protobuf,
+      field(1, field(2, field(2, Buffer.alloc(8_000_000, Buffer.from([0x4a, 0]))))),
+      '100000 fields in one item',
+    ],
+    ['resources', protobuf, Buffer.alloc(8_000_000, Buffer.from([0x0a, 0])), '50000 items'],
   ])('with millions of %s in %s are refused before they are read', async (_, type, body, what) => {
     const reply = await post(gzipSync(body), { 'content-type': type, 'content-encoding': 'gzip' });
     expect(reply).toEqual({
       status: 413,
-      text: expect.stringContaining(`body: more than 1000000 ${what}. Send smaller batches`),
+      text: expect.stringContaining(`body: more than ${what}. Send smaller batches`),
     });
   });
 });

@@ -23,7 +23,10 @@ it('the event loop turns while an export of many spans becomes records', async (
     turning = setImmediate(turn);
   };
   let turning = setImmediate(turn);
-  const records = await recordsOf(itemsOf('traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] }) as OtlpItem[], ingest);
+  const records = await recordsOf(
+    (await itemsOf('traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] })) as OtlpItem[],
+    ingest,
+  );
   clearImmediate(turning);
   expect(turns).toBeGreaterThanOrEqual(4);
   expect(records.map(({ spanId }) => spanId)).toEqual(ids);
