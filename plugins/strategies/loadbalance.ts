@@ -7,6 +7,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import type { Candidates } from './candidates.ts';
 import { certainly, type Decision } from './explain.ts';
+import { jsonHead } from './json-head.ts';
 import { type Algorithm, leastBusy, leastLatency, priorityCapacity } from './least.ts';
 import { Load } from './load.ts';
 import { type Node, pickOne, type Range } from './node.ts';
@@ -184,12 +185,15 @@ export function roundRobinOrder(weights: readonly number[]): number[] {
   return order;
 }
 
+/** Characters of a value that make up the identity. Each node of a strategy has up to 16 fields, and each may name the whole prompt. */
+const hashedCharsMax = 65_536;
+
 /** Returns the caller as two numbers: from the API key, and from the hash fields that are present. */
 function identityOf(ctx: RequestContext, fields: readonly string[]): { share: number; offsetMs: number } {
   const digest = createHash('sha256').update(ctx.identity?.keyId ?? '');
   for (const field of fields) {
     const value = readField(ctx, field);
-    if (value !== undefined) digest.update(`|${field}:${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    if (value !== undefined) digest.update(`|${field}:${jsonHead(value, hashedCharsMax)}`);
   }
   const bytes = digest.digest();
   return { share: bytes.readUInt32BE(0), offsetMs: bytes.readUInt32BE(4) };

@@ -129,6 +129,16 @@ describe('loadbalance', () => {
     expect(later).not.toEqual(first);
   });
 
+  it('loadbalance: identities are the first 65,536 characters of a value', async () => {
+    const gateway = createHarness();
+    const strategy = { mode: 'loadbalance', sticky: { enabled: true, hash_fields: ['params.input'] } };
+    const of = (length: number, end: number) =>
+      pathsOf(gateway, { strategy, targets }, 1, {}, { ...body, input: ['a'.repeat(length), `${end}`] });
+    const choices = async (length: number) =>
+      new Set((await Promise.all(Array.from({ length: 40 }, (_, end) => of(length, end)))).flat()).size;
+    expect([await choices(65_000), await choices(66_000)]).toEqual([2, 1]);
+  });
+
   it('loadbalance: identities do not leave their targets at the same time', async () => {
     let now = 59_999;
     const gateway = createHarness({ now: () => now });
