@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import type { Filter } from 'scim2-parse-filter';
 import { isUuid } from '../../../core/contract/values/text/uuid.ts';
 import { announceUser } from '../../announce/users.ts';
 import { executeBound } from '../../db/execute-bound.ts';
@@ -124,6 +125,8 @@ class GroupEdit {
   readonly #effects: Effects;
   readonly #touched = new Set<string>();
   readonly #added = new Set<string>();
+  /** Members of operations that follow each other, for one statement. Directories send an operation for each member. */
+  #queued: { readonly op: 'add' | 'remove'; readonly ids: string[] } | null = null;
   #isRenamed = false;
   #isChanged = false;
 
@@ -161,21 +164,38 @@ class GroupEdit {
     if (path.sub !== null) throw new ScimError('mutability', `members.${path.sub}: read-only. Add or remove whole members`);
     if (path.filter !== null) {
       if (op !== 'remove') throw new ScimError('noTarget', 'members: elements can be added, replaced as a whole, or removed');
+      const only = memberOf(path.filter);
+      if (only !== null) return this.#queue('remove', [only]);
       const { sql, values } = filterToSql({ op: '[]', attrPath: 'members', valFilter: path.filter }, elementColumns, groupSchema);
+      await this.#runQueued();
       return this.#removed(await deleteWhere(tx, this.#row, sql, values));
     }
     const ids =
       value === undefined || value === null ? null : validate(memberList, Array.isArray(value) ? value : [value], 'members');
-    if (op === 'remove') {
-      return this.#removed(ids === null ? await deleteWhere(tx, this.#row, 'true', []) : await removeMembers(tx, this.#row, ids));
-    }
     if (op === 'replace') return this.replaceMembers(ids ?? []);
-    this.#addedTo(await addMembers(tx, this.#row, ids ?? []));
+    if (op === 'add' || ids !== null) return this.#queue(op, ids ?? []);
+    await this.#runQueued();
+    this.#removed(await deleteWhere(tx, this.#row, 'true', []));
+  }
+
+  async #queue(op: 'add' | 'remove', ids: readonly string[]): Promise<void> {
+    if (this.#queued !== null && this.#queued.op !== op) await this.#runQueued();
+    this.#queued ??= { op, ids: [] };
+    for (const id of ids) this.#queued.ids.push(id);
+  }
+
+  async #runQueued(): Promise<void> {
+    if (this.#queued === null) return;
+    const { op, ids } = this.#queued;
+    this.#queued = null;
+    if (op === 'add') this.#addedTo(await addMembers(this.#change.tx, this.#row, ids));
+    else this.#removed(await removeMembers(this.#change.tx, this.#row, ids));
   }
 
   async replaceMembers(ids: readonly string[]): Promise<void> {
     const { tx } = this.#change;
     if (!this.#effects.hasMembers) return;
+    await this.#runQueued();
     this.#addedTo(await addMembers(tx, this.#row, ids));
     this.#removed(await keepMembers(tx, this.#row, ids));
   }
@@ -195,6 +215,7 @@ class GroupEdit {
   }
 
   async finish(context: Context): Promise<void> {
+    await this.#runQueued();
     if (!this.#isChanged && this.#touched.size === 0) throw new Unchanged();
     const { id } = this.#row;
     this.#row.lastUpdatedAt = new Date(context.making.now);
@@ -213,6 +234,12 @@ class GroupEdit {
     for (const id of ids) this.#added.delete(id);
     for (const id of ids) this.#touched.add(id);
   }
+}
+
+/** Returns the member that a filter such as `value eq "2819c223-…"` selects; null for another filter. */
+function memberOf(filter: Filter): string | null {
+  if (filter.op !== 'eq' || filter.attrPath.toLowerCase() !== 'value') return null;
+  return typeof filter.compValue === 'string' && isUuid(filter.compValue) ? filter.compValue : null;
 }
 
 const elementColumns = {

@@ -26,7 +26,9 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   // Other files use the database after this one.
-  await plane?.control.services.database.em().execute('drop function if exists refuse_many cascade');
+  await plane?.control.services.database
+    .em()
+    .execute('drop function if exists refuse_many, count_statements cascade; drop table if exists statements');
   await plane?.close();
 });
 
@@ -39,4 +41,32 @@ it('members of a large group are added in statements of some thousands, which en
   const twice = [...members(4_000, count), ...members(4_000, count)];
   const replaced = await scim('PUT', path, { displayName: 'large', members: twice });
   expect([replaced.status, replaced.body.members.length]).toEqual([200, count - 4_000]);
+});
+
+it('operations for one member each are one statement, in their order', async () => {
+  const em = plane.control.services.database.em();
+  await em.execute('create table statements (what text not null)');
+  await em.execute(`create function count_statements() returns trigger language plpgsql security definer as $$ begin
+    insert into statements values (tg_op); return null; end $$`);
+  await em.execute(`create trigger count_statements after insert or delete on scim_group_members
+    for each statement execute function count_statements()`);
+  const made = await scim('POST', '/Groups', { displayName: 'one by one' });
+  const path = `/Groups/${made.body.id}`;
+  await em.execute('delete from statements');
+  const each = (from: number, to: number, of: (value: string) => object) =>
+    members(from, to).map(({ value }) => of(value.toUpperCase()) as never);
+  const add = (value: string) => ({ op: 'add', path: 'members', value: [{ value }] });
+  const filtered = (value: string) => ({ op: 'remove', path: `members[value eq "${value}"]` });
+  const listed = (value: string) => ({ op: 'remove', path: 'members', value: [{ value }] });
+  const changed = await scim(
+    'PATCH',
+    path,
+    patch(...each(0, 300, add), ...each(0, 100, filtered), ...each(100, 200, listed), ...each(50, 60, add)),
+  );
+  expect(changed.status).toBe(204);
+  const { body } = await scim('GET', path);
+  const left = [...members(50, 60), ...members(200, 300)].map(({ value }) => value);
+  expect(body.members.map((one: { value: string }) => one.value).sort()).toEqual(left);
+  const statements = await em.execute<{ what: string }[]>('select what from statements');
+  expect(statements.map(({ what }) => what)).toEqual(['INSERT', 'DELETE', 'INSERT']);
 });
