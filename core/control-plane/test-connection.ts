@@ -11,7 +11,7 @@ import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { isCredentialHeader } from '../contract/values/http/credential-headers.ts';
 import { findHeader, type InboundRequest, type ReplySink } from '../contract/values/http/http.ts';
-import { parseObject } from '../contract/values/json/json.ts';
+import { parseErrorBody } from '../pipeline/attempt/reply-body.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
 import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';
@@ -151,7 +151,7 @@ async function ask(
     const type = findHeader(reply.headers, 'content-type') ?? '';
     return { status: reply.status, message: '', isPage: /^text\/html\b/i.test(type) };
   }
-  const error = resolved.adapter.error(reply.status, parseObject(reply.body), reply.headers);
+  const error = resolved.adapter.error(reply.status, parseErrorBody(reply.body), reply.headers);
   return { status: reply.status, message: conceal(error.message, resolved), isPage: false };
 }
 
