@@ -1,6 +1,8 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
 import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/stream-event.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../../contract/values/json/line-limits.ts';
 
 /** The service's streams: events and exceptions by name, and events of the models' own formats wrapped in `chunk` events. */
 export const eventStream: StreamDecoding = { contentType: awsEventStreamType, create: createDecoder };
@@ -42,6 +44,8 @@ function innerEvent(base64: string): StreamEvent {
 }
 
 function parse(text: string): JsonObject | string {
+  if (hasTooManyValues(text))
+    throw new GatewayError('upstream_invalid', { message: `bedrock error: a stream event has ${tooManyValues}` });
   return parseObject(text) ?? text;
 }
 

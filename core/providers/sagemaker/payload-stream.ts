@@ -2,6 +2,7 @@ import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../c
 import type { StreamDecoder, StreamDecoding, StreamEvent } from '../../contract/provider/stream-event.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../../contract/values/json/line-limits.ts';
 
 /**
  * Decodes the frames of InvokeEndpointWithResponseStream. The joined bytes of its `PayloadPart` events are the container's own
@@ -54,7 +55,8 @@ function createDecoder(onGrow: (length: number) => void = () => {}): StreamDecod
 function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
   const type = headers.get(':message-type');
   if (type === 'event') return null;
-  const parsed = parseObject(payload.toString('utf8'));
+  const text = payload.toString('utf8');
+  const parsed = hasTooManyValues(text) ? null : parseObject(text);
   const { Message: upper, message = upper, ErrorCode: code = headers.get(':exception-type') } = parsed ?? {};
   return { event: 'error', data: { error: { message: message ?? headers.get(':error-message'), type: code } } };
 }
@@ -62,6 +64,8 @@ function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
 /** `data: {…}`, or bare JSON. Other event fields and comments are ignored. */
 function eventOfLine(line: string): StreamEvent | null {
   const data = line.startsWith('data:') ? line.slice(5).trim() : line.trim();
+  if (hasTooManyValues(data))
+    throw new GatewayError('upstream_invalid', { message: `sagemaker error: a line of the stream has ${tooManyValues}` });
   const value = data.startsWith('{') ? parseObject(data) : null;
   if (value) return { event: null, data: value };
   return data === '[DONE]' ? { event: null, data } : null;

@@ -41,6 +41,13 @@ describe('frames of an AWS event stream', () => {
     expect(decoder.push(first.subarray(-1))).toEqual(events.slice(0, 1));
   });
 
+  it('with too many values are not parsed, also in base64', () => {
+    const values = Array.from({ length: 500_000 }, () => ({}));
+    const error = 'bedrock error: a stream event has too many values';
+    expect(() => read([converseFrames([{ event: 'metadata', data: { values } }])])).toThrow(error);
+    expect(() => read([chunkFrames([{ event: null, data: { values } }])])).toThrow(error);
+  });
+
   it('can carry events of the model in base64', () => {
     const inner = [{ event: 'ping', data: { type: 'ping', text: 'ü' } }];
     expect(read([chunkFrames(inner)])).toEqual(inner);
