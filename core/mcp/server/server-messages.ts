@@ -2,6 +2,7 @@ import type { McpCall } from '../../contract/plugin/requests/mcp-call.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../../contract/values/json/duplicate-keys.ts';
 import { isEmptyObject, isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../../contract/values/json/line-limits.ts';
 import { after, isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import { hidingReader } from '../../json-rpc/hiding-reader.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
@@ -75,7 +76,9 @@ function readerOf(reading: Reading): MessageReader {
         onReply?.(null);
         return null;
       }
-      const message = parseObject(json);
+      const isExcessive = hasTooManyValues(json);
+      if (isExcessive && (mustRead || isReply)) throw invalid(`a reply that has ${tooManyValues}`);
+      const message = isExcessive ? null : parseObject(json);
       if (message === null) {
         if (mustRead || isReply) throw invalid('a reply that is no message');
         return null;

@@ -1,6 +1,7 @@
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../../contract/values/json/line-limits.ts';
 import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf } from '../../contract/values/text/event-text.ts';
 import { isAmbiguous, otherMember } from '../../json-rpc/messages.ts';
@@ -121,6 +122,8 @@ export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<S
       settle.resolve();
       return;
     }
+    if (hasTooManyValues(data))
+      throw new GatewayError('upstream_invalid', { message: `The MCP server sent a message that has ${tooManyValues}` });
     const message = parseObject(data);
     // A client could take such a message for the response to its request.
     if (message === null || isAmbiguous(message) || otherMember(message) !== null) return;

@@ -233,6 +233,19 @@ describe('a server of the transport HTTP+SSE', () => {
     expect((await reply('old', echo('next'))).message.result.content[0].text).toBe('next');
   });
 
+  it('leads to 502 if it sends a message with too many values, which is not parsed', async () => {
+    const content = Array.from({ length: 500_000 }, () => ({}));
+    upstream.onMessage = (message, own) => {
+      const isCall = message.method === 'tools/call';
+      if (isCall) void upstream.streams.get(own)?.send({ jsonrpc: '2.0', id: message.id as number, result: { content } });
+      return isCall;
+    };
+    const refused = await reply('old', echo('large'));
+    upstream.onMessage = null;
+    expect([refused.status, refused.message.error.data.code]).toEqual([502, 'upstream_invalid']);
+    expect((await reply('old', echo('next'))).message.result.content[0].text).toBe('next');
+  });
+
   it('cannot keep a call open with events that never end, and gets one reply at a time to its requests', async () => {
     await client.addServer('slow', upstream.url, { transport: 'sse', configurations: { request_timeout: 500 } });
     await reply('slow', echo('connected'));

@@ -14,3 +14,13 @@ it.each([
   expect(text).not.toContain('forbidden');
   expect(await reader.read(`{"jsonrpc":"2.0",${id}${error('fine')}}`)).toBeNull();
 });
+
+it('a message that must be checked is not parsed if it has too many values', () => {
+  const call = { id: 9, method: 'tools/call', replyLength: 0 } as Reading['call'];
+  const server = { hasFilters: false, headers: {} } as unknown as Reading['server'];
+  const reader = messageReader({ server, call, checks: { checkResult: (_id, given) => given, checkOther: null }, session: null });
+  const content = Array.from({ length: 500_000 }, () => ({}));
+  expect(() => reader.read(JSON.stringify({ jsonrpc: '2.0', id: 9, result: { content } }))).toThrow(
+    'The MCP server sent a reply that has too many values',
+  );
+});
