@@ -16,12 +16,12 @@ beforeEach(() => provider.reset());
 
 async function test(): Promise<unknown> {
   const document = gateway.putProvider('tested', 'openai', { settings: { custom_host: `${provider.origin}/v1` } });
-  const answer = await fetch(gateway.origin + connectionTestPath, {
+  const diagnosis = await fetch(gateway.origin + connectionTestPath, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.clusterKeyText}`, 'content-type': 'application/json' },
     body: JSON.stringify({ document }),
   });
-  return answer.json();
+  return diagnosis.json();
 }
 
 const rejected = (message: string) => ({
