@@ -1,4 +1,5 @@
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
+import { isGooglePath } from '../contract/plugin/requests/google-paths.ts';
 import { passedTraffic } from '../contract/plugin/requests/passed-traffic.ts';
 
 /** Methods that pass through. */
@@ -28,7 +29,8 @@ export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | n
   // Clients that put `/v1` in their own paths too would otherwise reach `/v1/v1/…`.
   const proxyPath = path.startsWith('/v1/') ? path.slice('/v1'.length) : path;
   const traffic = passedTraffic(method, proxyPath);
-  const endpoint: Endpoint = { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath, traffic };
+  const given: Endpoint = { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath, traffic };
+  const endpoint: Endpoint = isGooglePath(proxyPath) ? { ...given, errorForm: 'google' } : given;
   if (isExplicit) return endpoint;
   if (ofStored.test(proxyPath)) return { ...endpoint, isOfStored: true };
   return messageBatches.test(proxyPath) ? { ...endpoint, namesResults: true } : endpoint;

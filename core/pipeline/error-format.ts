@@ -3,10 +3,11 @@ import type { InboundRequest } from '../contract/values/http/http.ts';
 
 /**
  * Returns the format of an error reply. Routes that OpenAI's and Anthropic's clients share have no format of their own. Anthropic's send
- * their header with every request.
+ * their header with every request. Google's are recognised by their paths.
  */
-export function errorFormatOf(endpoint: Endpoint | null, request: InboundRequest): WireFormat {
+export function errorFormatOf(endpoint: Endpoint | null, request: InboundRequest): WireFormat | 'google' {
   const format = endpoint?.format ?? 'plain';
   const isShared = format === 'plain' || endpoint?.isStored === true;
-  return isShared && request.header('anthropic-version') !== undefined ? 'messages' : format;
+  if (isShared && request.header('anthropic-version') !== undefined) return 'messages';
+  return endpoint?.errorForm ?? format;
 }

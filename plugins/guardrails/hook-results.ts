@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrails/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
+import { googleError } from '../../core/contract/values/errors/google-errors.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import type { Guardrail } from './compile.ts';
@@ -34,10 +35,14 @@ export function mayDeny({ deny, checks }: Guardrail): boolean {
   return deny || checks.some(({ redacts }) => redacts);
 }
 
-/** The reply with status 446. Clients of the Messages API show the message of an error only if its body has `"type": "error"`. */
+/**
+ * The reply with status 446. Clients of the Messages API show the message of an error only if its body has `"type": "error"`. Those of Google read the
+ * members of its errors.
+ */
 export function denialOf(results: HookResults, { endpoint }: Pick<RequestContext, 'endpoint'>): Reply {
   const message = ownText([...results.before, ...results.after]) ?? failedText + seeResults;
-  const error = { message, type: 'hooks_failed', param: null, code: null };
+  const google = endpoint?.errorForm === 'google' ? googleError({ status: 446, message, reason: 'hooks_failed' }) : {};
+  const error = { message, type: 'hooks_failed', param: null, code: null, ...google };
   const type = endpoint?.format === 'messages' ? '"type":"error",' : '';
   return {
     status: 446,

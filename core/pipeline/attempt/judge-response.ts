@@ -4,6 +4,7 @@ import type { JudgeHook, Target } from '../../contract/plugin/plan.ts';
 import type { AttemptResponse, Reply, Verdict } from '../../contract/plugin/plugin.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
+import { googleError } from '../../contract/values/errors/google-errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
 import { type HeaderList, withoutHeader } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
@@ -245,7 +246,8 @@ function withheld({ endpoint }: RequestContext, error: GatewayError): JsonObject
   const { status } = error;
   const message = withheldText(error);
   if (endpoint?.format === 'messages') return { type: 'error', error: { type: messagesErrorType(status, null), message } };
-  return { error: { message, type: 'upstream_error', param: null, code: null } };
+  const google = endpoint?.errorForm === 'google' ? googleError({ status, message, reason: 'upstream_error' }) : {};
+  return { error: { message, type: 'upstream_error', param: null, code: null, ...google } };
 }
 
 function withBody(given: AttemptReply, error: GatewayError, body: JsonObject): AttemptReply {

@@ -54,6 +54,36 @@ describe('the methods of a path', () => {
   });
 });
 
+describe('paths of Google', () => {
+  it.each([
+    '/v1/v1beta/models/gemini-3-flash:generateContent',
+    '/v1/proxy/v1beta/models/gemini-3-flash:streamGenerateContent',
+    '/v1/v1/models/gemini-3-flash:countTokens',
+    '/v1/models/gemini-3-flash:embedContent',
+    '/v1/v1beta1/projects/p/locations/l/publishers/google/models/m:predict',
+    '/v1/v1beta/cachedContents',
+    '/upload/v1beta/files',
+  ])('%s has errors in the form of Google', (path) => {
+    expect(matchEndpoint('POST', path)).toMatchObject({ name: 'proxy', format: 'plain', errorForm: 'google' });
+    expect(errorFormatOf('POST', path)).toBe('google');
+  });
+
+  it.each([
+    '/v1/v1beta/openai/images',
+    '/v1/v1beta1/projects/p/locations/l/endpoints/openapi/chat/completions',
+    '/v1/v2beta/stable-image/generate/core',
+    '/v1/proxy/v1/completions',
+  ])('%s has errors in the common form', (path) => {
+    expect(matchEndpoint('POST', path)).not.toHaveProperty('errorForm');
+    expect(errorFormatOf('POST', path)).toBe('chat');
+  });
+
+  it('have no errors of Google without the version', () => {
+    expect(matchEndpoint('POST', '/v1beta/models/gemini-3-flash:generateContent')).toBe('not-found');
+    expect(errorFormatOf('POST', '/v1beta/models/gemini-3-flash:generateContent')).toBe('google');
+  });
+});
+
 describe('paths reserved for the service', () => {
   it.each([
     '/v1/agent',

@@ -102,4 +102,38 @@ describe('error replies', () => {
     const body = JSON.parse(errorReply(new GatewayError(code), 'messages', 'req_1').body);
     expect(body).toMatchObject({ type: 'error', status: 'failure', error: { type }, request_id: 'req_1' });
   });
+
+  it.each([
+    ['bad_request', 'INVALID_ARGUMENT'],
+    ['invalid_api_key', 'UNAUTHENTICATED'],
+    ['forbidden', 'PERMISSION_DENIED'],
+    ['not_found', 'NOT_FOUND'],
+    ['request_timeout', 'DEADLINE_EXCEEDED'],
+    ['key_usage_limit', 'FAILED_PRECONDITION'],
+    ['key_rate_limit', 'RESOURCE_EXHAUSTED'],
+    ['request_denied', 'FAILED_PRECONDITION'],
+    ['upstream_connect', 'UNAVAILABLE'],
+    ['internal', 'INTERNAL'],
+  ] as const)('have the status and numeric code of Google for %s', (code, status) => {
+    const { error, ...beside } = JSON.parse(errorReply(new GatewayError(code), 'google').body);
+    expect(beside).toEqual({ message: error.message });
+    expect(error).toMatchObject({ code: errorTable[code].status, status, type: errorTable[code].type, name: code });
+    expect(error.details[0]).toMatchObject({ reason: code.toUpperCase(), domain: 'svc-gateway' });
+  });
+
+  it('have the delay of a retry in the details that clients of Google read', () => {
+    const detailsOf = (error: GatewayError) => JSON.parse(errorReply(error, 'google').body).error.details;
+    const info = (retryDelay: string) => ({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay });
+    expect(detailsOf(new GatewayError('key_rate_limit', { retryAfterMs: 11_001 }))[1]).toEqual(info('12s'));
+    expect(detailsOf(new GatewayError('unavailable'))[1]).toEqual(info('1s'));
+    expect(detailsOf(new GatewayError('bad_request'))).toHaveLength(1);
+  });
+
+  it('have code, field and parameter in the metadata of Google', () => {
+    const errorOf = (error: GatewayError) => JSON.parse(errorReply(error, 'google').body).error;
+    expect(errorOf(new GatewayError('invalid_api_key')).details[0].metadata).toEqual({ code: '03' });
+    const blocked = errorOf(new GatewayError('inline_config_blocked', { param: 'x-svc-config' }));
+    expect(blocked).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT', field: 'x-svc-config' });
+    expect(blocked.details[0].metadata).toEqual({ param: 'x-svc-config' });
+  });
 });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import { messagesErrorType } from '../../../core/contract/values/errors/messages-errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
+import { errorReply } from '../../../core/http/write-error.ts';
 import { createHarness, failWith, providerDocument, replyWith, workspaceId } from '../../../core/test-kit/pipeline-harness.ts';
 
 const bedrockSettings = { aws_auth_type: 'accessKey', aws_region: 'us-east-1' };
@@ -31,6 +32,17 @@ it('provider errors: the client gets them whole, with the fields that every erro
       provider: 'openai',
     },
   ]);
+});
+
+it('errors of the gateway: clients of Google get its form on its paths, those of Anthropic theirs', async () => {
+  const gateway = createHarness({ errorReply });
+  gateway.script(failWith(new GatewayError('upstream_connect')), failWith(new GatewayError('upstream_connect')));
+  const path = '/v1/proxy/v1beta/models/gemini-3-flash:generateContent';
+  const google = await gateway.send({ path, headers: { 'x-svc-provider': '@one' }, body: {} });
+  expect(google.json).toMatchObject({ error: { code: 502, status: 'UNAVAILABLE', name: 'upstream_connect' } });
+  const headers = { 'x-svc-provider': '@one', 'anthropic-version': '2023-06-01' };
+  const claude = await gateway.send({ path, headers, body: {} });
+  expect(claude.json).toMatchObject({ type: 'error', error: { type: 'api_error', name: 'upstream_connect' } });
 });
 
 it('provider errors: clients of Anthropic get its form on routes that they share with those of OpenAI', async () => {

@@ -32,6 +32,17 @@ describe('message of a guardrail', () => {
     },
   );
 
+  it('has the members of a Google error on paths of Google', async () => {
+    const { status, json } = await send(
+      { input_guardrails: [{ ...contains, deny: true, message: 'Ask the help desk.' }] },
+      '/v1/v1beta/models/m:generateContent',
+    );
+    expect(status).toBe(446);
+    const details = [{ reason: 'HOOKS_FAILED' }];
+    expect(json.error).toMatchObject({ code: 446, status: 'FAILED_PRECONDITION', message: 'Ask the help desk.', details });
+    expect(json).toHaveProperty('hook_results');
+  });
+
   it('is the text of a denial with soft_deny_200', async () => {
     const sink = await send({
       input_guardrails: [{ ...contains, deny: true, soft_deny_200: true, message: 'Ask the help desk.' }],

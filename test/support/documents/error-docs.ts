@@ -108,6 +108,10 @@ The body is \`{"status":"failure","message":…,"error":{"message","type","param
 - *Source*: the party that caused the error.
 - \`x-should-retry: false\` forbids retries of SDKs. Errors that the client caused have it, 429 only if \`retry-after\` exceeds 60 seconds.
 
+On paths of Google's APIs, such as \`/v1/v1beta/models/…:generateContent\`, \`error\` also has Google's members: \`status\`, such as \`RESOURCE_EXHAUSTED\`,
+and \`details\` with \`ErrorInfo\` (\`reason\` is \`error.name\` in capitals) and \`RetryInfo\`. \`error.code\` is the HTTP status, \`metadata.code\` of
+\`ErrorInfo\` has the two-digit code, and \`status\` beside \`error\` is missing.
+
 Two kinds of errors have other members, as clients of the reference expect:
 
 - The codes \`inline_…_blocked\` have \`"error":{"code","message","field"}\`: \`code\` is the name below, and \`field\` the header or field. On
