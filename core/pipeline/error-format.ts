@@ -1,4 +1,5 @@
 import type { Endpoint, WireFormat } from '../contract/plugin/requests/endpoint.ts';
+import { isGooglePath } from '../contract/plugin/requests/google-paths.ts';
 import type { InboundRequest } from '../contract/values/http/http.ts';
 
 /**
@@ -9,5 +10,7 @@ export function errorFormatOf(endpoint: Endpoint | null, request: InboundRequest
   const format = endpoint?.format ?? 'plain';
   const isShared = format === 'plain' || endpoint?.isStored === true;
   if (isShared && request.header('anthropic-version') !== undefined) return 'messages';
-  return endpoint?.errorForm ?? format;
+  // Paths without a route are those of clients whose base URL lacks `/v1`.
+  if (endpoint === null) return isGooglePath(request.path) ? 'google' : format;
+  return endpoint.errorForm ?? format;
 }

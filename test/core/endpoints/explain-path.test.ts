@@ -8,6 +8,12 @@ describe('hints for unknown paths', () => {
     ['POST', '/v1/mesages', 404, 'Did you mean /v1/messages?'],
     ['POST', '/v1/image/generations', 404, 'Did you mean /v1/images/generations?'],
     ['POST', '/v1/v1/messages', 404, 'Did you mean /v1/messages? This client adds /v1 itself: set its base URL without /v1.'],
+    [
+      'POST',
+      '/v1beta/models/m:generateContent',
+      404,
+      'Did you mean /v1/v1beta/models/m:generateContent? Set the base URL of the client with /v1 at its end.',
+    ],
     ['POST', '/chat/completions', 404, 'Did you mean /v1/chat/completions? Set the base URL of the client with /v1 at its end.'],
     ['POST', '/v1/openai/deployments/gpt/chat/completions', 404, 'Set the endpoint of the client without /v1.'],
     ['POST', '/api/v1/chat/completions', 404, 'Routes begin with /v1; GET /v1/docs lists them.'],

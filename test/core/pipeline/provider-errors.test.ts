@@ -43,6 +43,8 @@ it('errors of the gateway: clients of Google get its form on its paths, those of
   const headers = { 'x-svc-provider': '@one', 'anthropic-version': '2023-06-01' };
   const claude = await gateway.send({ path, headers, body: {} });
   expect(claude.json).toMatchObject({ type: 'error', error: { type: 'api_error', name: 'upstream_connect' } });
+  const lost = await gateway.send({ path: '/v1beta/models/gemini-3-flash:generateContent', body: {} });
+  expect(lost.json).toMatchObject({ error: { code: 404, status: 'NOT_FOUND', name: 'not_found' } });
 });
 
 it('provider errors: clients of Anthropic get its form on routes that they share with those of OpenAI', async () => {
