@@ -4,7 +4,9 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { CachedReply, CacheKey, ReplyForm } from '../../core/contract/protocol/cached-replies.ts';
 import { GatewayError } from '../../core/contract/values/errors/errors.ts';
+import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import { isObject, parseObject } from '../../core/contract/values/json/json.ts';
+import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { dependentFields } from './dependent-fields.ts';
 import { sharesForms } from './forms/convert.ts';
 
@@ -69,8 +71,10 @@ function formlessBody(ctx: RequestContext): string | null {
   if (body === null || body.length > formlessBytesMax) return null;
   // Numbers that are not exact once parsed would become equal.
   if (inexact.test(Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1'))) return null;
-  const params = ctx.bodyChanged ? parseObject(Buffer.from(body).toString('utf8')) : ctx.params;
-  if (params === null) return null;
+  const text = textOf(body);
+  const params = ctx.bodyChanged ? parseObject(text) : ctx.params;
+  // The provider might read the first value of a name, and the parser reads the last.
+  if (params === null || hasDuplicateKeys(text, params)) return null;
   const { stream: _, stream_options: options, ...rest } = params;
   const { include_usage: __, ...others } = isObject(options) ? options : {};
   const kept = Object.keys(others).length === 0 ? rest : { ...rest, stream_options: others };

@@ -8,7 +8,9 @@ import {
   type SimilarReply,
   vectorDimensionsMax,
 } from '../../core/contract/protocol/cached-replies.ts';
+import { hasDuplicateKeys } from '../../core/contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json/json.ts';
+import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { contentFacts } from './content-facts.ts';
 import { partitionDigest } from './key.ts';
 import { operationOfPath, type SemanticPrompt, semanticPrompt } from './semantic-prompt.ts';
@@ -52,7 +54,7 @@ export function createSemantic(services: CoreServices): Semantic {
       const embedding = rule.embedding ?? defaults.embedding;
       if (rule.mode !== 'semantic' || embedding === null) return null;
       const prompt = promptOf(ctx);
-      if (prompt === null || Buffer.byteLength(prompt.text) > textBytesMax) return null;
+      if (prompt === null || Buffer.byteLength(prompt.text) > textBytesMax || isAmbiguous(ctx)) return null;
       if ((paused.get(pauseKey(ctx, embedding)) ?? 0) > clock.elapsed()) return null;
       const partition = partitionDigest(ctx, path, [prompt.rest, contentFacts(prompt.text), embedding], services);
       const request: SemanticRequest = {
@@ -106,6 +108,14 @@ function promptOf({ endpoint, params, passedParams }: RequestContext): SemanticP
   const prompt = passedParams && semanticPrompt(operationOfPath(endpoint.proxyPath), passedParams);
   // Replies of pass-through requests are not converted to another form.
   return prompt && { ...prompt, rest: { ...prompt.rest, ' form': [passedParams.stream, passedParams.stream_options] } };
+}
+
+/** True if members of a shaped request are sent as the client wrote them, and an object has a name twice: a provider may read another value. */
+function isAmbiguous({ bodyLayout, bodyChanged, body, params, passedParams }: RequestContext): boolean {
+  // Pass-through bodies with a name twice have no parameters.
+  if (passedParams !== null) return false;
+  const sent = bodyLayout ?? (bodyChanged || body === null || params === null ? null : { bytes: body, parsed: params });
+  return sent !== null && hasDuplicateKeys(textOf(sent.bytes), sent.parsed);
 }
 
 /** Longer texts have more than 8,191 tokens in every language. */

@@ -252,6 +252,21 @@ describe('plain replies and streams share entries', () => {
     expect(await send(`{"model":"m",${messages},"seed":9007199254740993}`)).toBe('MISS');
   });
 
+  it.each([10, 10_000])(
+    'a body of %i bytes with a name twice shares no entry: providers may read either value',
+    async (length) => {
+      const gateway = createHarness();
+      const send = async (messages: string, model = 'm') => {
+        const text = `{"model":"${model}","messages":[{"role":"user",${messages}}],"user":"${'x'.repeat(length)}"}`;
+        return (await gateway.send({ headers: cached, body: text })).header('x-svc-cache-status');
+      };
+      const sent: (string | null)[] = [];
+      for (const messages of ['"content":"other","content":"hi"', '"content":"hi"'])
+        sent.push(await send(messages), await send(messages));
+      expect(sent).toEqual(['MISS', 'HIT', 'MISS', 'HIT']);
+    },
+  );
+
   it('requests that a guardrail made equal do not share an entry', async () => {
     const gateway = createHarness();
     const config = {

@@ -211,6 +211,17 @@ describe('the semantic cache', () => {
     expect(await partition({ seed: 2, temperature: 0 })).not.toBe(base);
   });
 
+  it.each(['gpt-5', '@one/gpt-5'])('shares no reply of a body with a name twice, model %s', async (model) => {
+    const { gateway, asked } = start(async () => hit);
+    const ask = async (content: string): Promise<string | null> => {
+      const body = `{"model":"${model}","messages":[{"role":"user",${content}}],"user":"${'x'.repeat(10_000)}"}`;
+      return (await gateway.send({ headers: cached(), body })).header('x-svc-cache-status');
+    };
+    expect(await ask('"content":"other","content":"hello"')).toBe('MISS');
+    expect(asked).toEqual([]);
+    expect(await ask('"content":"hello"')).toBe('SEMANTIC HIT');
+  });
+
   it('has another partition if the default model of embeddings changes, although the config stays', async () => {
     let ctx: RequestContext | null = null;
     const catches = defineCorePlugin({
