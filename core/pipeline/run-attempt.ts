@@ -23,6 +23,7 @@ import { signedInTime } from './attempt/signed-in-time.ts';
 import { openSteps, replyBytesMax, type Steps, whole } from './attempt/step-services.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import type { Dispatcher } from './dispatch.ts';
+import { stepBytes } from './request/large-json/json-steps.ts';
 import { targetOfModel } from './target/named-models.ts';
 import { isRefusal } from './target/refusal.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
@@ -78,7 +79,7 @@ export async function runAttempt(
     }
     const allow = given.resolved.ofModel ?? null;
     const resolved = allow ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
-    if (ctx.needsSteps) await ctx.memory?.turn();
+    if (ctx.needsSteps || ctx.requestBytes > stepBytes) await ctx.memory?.turn();
     const prepared = outgoingCall(ctx, target, resolved, dispatcher.outgoing, given.timeMs);
     let outgoing = isPromise(prepared) ? await prepared : prepared;
     if (outgoing.model !== null) ctx.nameModel(outgoing.model);

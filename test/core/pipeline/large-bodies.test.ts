@@ -36,6 +36,24 @@ describe('large JSON bodies', () => {
     expect(memory.usedBytes).toBe(0);
   });
 
+  it.each([60_000, 70_000, 200_000])(
+    'of over 64 KiB share the turns of the event loop before they are parsed and before they are written: %i bytes',
+    async (length) => {
+      let turns = 0;
+      class CountedTurns extends BodyMemory {
+        override turn(): Promise<void> {
+          turns++;
+          return super.turn();
+        }
+      }
+      const gateway = createHarness({ memory: new CountedTurns(64 * 1024 * 1024) });
+      const body = chat(`"x":"${'a'.repeat(length)}"`);
+      const replies = await Promise.all(Array.from({ length: 8 }, () => gateway.send({ body })));
+      expect(replies.map((reply) => reply.status)).toEqual(Array.from({ length: 8 }, () => 200));
+      expect(turns).toBe(length > 65_536 ? 16 : 0);
+    },
+  );
+
   it('wait for each other if they arrive together, so that all of them are served', async () => {
     const memory = new BodyMemory(4 * 1024 * 1024);
     const gateway = createHarness({ memory });
