@@ -57,15 +57,13 @@ function guardOperation(given: Operation, issue: Issue): Operation {
 
 /** Returns the members that not every operation has. */
 function guardOptional(operation: Operation, issue: Issue): Partial<Operation> {
-  const { ofCall, usageOfCall, toProvider, fromProvider } = operation;
+  const { ofCall, usageOfCall, toContent, toProvider, fromProvider } = operation;
   return {
+    ...(ofCall || toContent || toProvider ? { changesInPlace: true as const } : {}),
     ...(ofCall ? { ofCall: (call) => guardChosen(ofCall.call(operation, call), issue) } : {}),
     ...(usageOfCall ? { usageOfCall: (call) => checkedUsage(usageOfCall.call(operation, call)) } : {}),
     ...(toProvider
-      ? {
-          toProvider: (params, call) => bodyOf(toProvider.call(operation, params, call), 'toProvider', issue),
-          changesInPlace: true as const,
-        }
+      ? { toProvider: (params, call) => bodyOf(toProvider.call(operation, params, call), 'toProvider', issue) }
       : {}),
     ...(fromProvider
       ? { fromProvider: (reply, call) => bodyOf(fromProvider.call(operation, reply, call), 'fromProvider', issue) }

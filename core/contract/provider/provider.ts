@@ -210,7 +210,10 @@ export interface Operation {
    * client's format. May throw GatewayError `bad_request` naming the parameter.
    */
   toProvider?(params: JsonObject, call: OperationCall): JsonObject;
-  /** Set for third-party adapters: `toProvider` may have changed values in place, so that no member is sent as the client wrote it. */
+  /**
+   * Set for third-party adapters: `ofCall`, `toContent` or `toProvider` may have changed values in place, so that this attempt and later ones send no
+   * member as the client wrote it.
+   */
   readonly changesInPlace?: true;
   /**
    * Returns the request if the provider needs something other than `toProvider`'s JSON: a form made of JSON, JSON made of the

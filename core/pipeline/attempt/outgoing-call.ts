@@ -130,6 +130,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     clockSeconds: () => Math.floor(options.now() / 1000),
     newId: (prefix) => prefix + options.newId(),
   };
+  if (known.changesInPlace) ctx.bodyLayout = null;
   const operation = known.ofCall?.(operationCall) ?? known;
   const { contentType, body, json } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
   if (target.strictParams && operationCall.dropped.length > 0)
@@ -191,7 +192,7 @@ function contentOf(
   // The body is unchanged: send the client's own bytes, with unknown fields and number spelling intact.
   if (body === ctx.params && !ctx.bodyChanged) return { contentType: jsonType, body: ctx.body, json: null };
   if (ctx.requestBytes > stepBytes) ctx.holdCopy(ctx.requestBytes);
-  const spliced = ctx.bodyLayout === null || operation.changesInPlace ? null : spliceMembers(ctx.bodyLayout, body);
+  const spliced = ctx.bodyLayout === null ? null : spliceMembers(ctx.bodyLayout, body);
   if (spliced !== null) return { contentType: jsonType, body: spliced, json: null };
   if (ctx.needsSteps) return { contentType: jsonType, body: null, json: body };
   return { contentType: jsonType, body: encode(body), json: null };

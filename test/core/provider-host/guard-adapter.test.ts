@@ -12,7 +12,7 @@ import type {
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { Target } from '../../../core/contract/plugin/plan.ts';
-import type { Operation, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
+import type { Operation, OperationCall, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
 import { GatewayError } from '../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
@@ -148,37 +148,51 @@ describe('the adapter of a third-party provider', () => {
   });
 });
 
-it('a request of which an adapter has changed values in place is sent with them', () => {
-  const toProvider = (params: JsonObject) => {
-    (params.messages as JsonObject[])[0] = { role: 'user', content: 'changed' };
-    return { ...params, n: 1 };
-  };
-  const adapter = guardAdapter(adapterOf({ toProvider }));
-  const text = '{"model":"m","messages":[{"role":"user","content":"given"}]}';
-  const params = JSON.parse(text);
-  const ctx = {
-    endpoint: { operation: 'chatComplete', method: 'POST', body: 'json' },
-    request: { method: 'POST', path: '/v1/chat/completions', header: () => undefined },
-    ...{
-      gatewayHeaders: new Map(),
-      identity: null,
-      keyHeader: null,
-      token: null,
-      params,
-      body: Buffer.from(text),
-      bodyChanged: false,
-    },
-    ...{ bodyLayout: { bytes: Buffer.from(text), parsed: params, ranges: [1, 9, 12, 13, 24, text.length - 1] } },
-    ...{ requestBytes: text.length, form: null, streamedForm: null, requestTarget: null, metadata: {}, query: '' },
-  } as unknown as RequestContext;
-  const target = {
-    adapter,
-    settings: {},
-    headers: [],
-    origin: 'https://acme.example',
-    basePath: '',
-  } as unknown as ResolvedTarget;
-  const options = { prefixes: ['x-svc-'], defaultMarkers: [], timeouts: {}, now: Date.now } as unknown as OutgoingOptions;
-  const { call: sent } = shapedCall(ctx, {} as Target, target, options);
-  expect(String(sent.body)).toBe('{"model":"m","messages":[{"role":"user","content":"changed"}],"n":1}');
-});
+const change = ({ messages }: JsonObject): void => {
+  (messages as JsonObject[])[0] = { role: 'user', content: 'changed' };
+};
+const withOne = (params: JsonObject): JsonObject => ({ ...params, n: 1 });
+
+it.each<[member: string, chat: object]>([
+  ['toProvider', { toProvider: (params: JsonObject) => [withOne(params), change(params)][0] }],
+  ['toContent', { toProvider: withOne, toContent: (params: JsonObject) => change(params) ?? null }],
+  [
+    'ofCall',
+    { ofCall: ({ params }: OperationCall) => [adapterOf({ toProvider: withOne }).operations.chatComplete, change(params)][0] },
+  ],
+])(
+  'a request of which %s of an adapter has changed values in place is sent with them, at this target and the next',
+  (_member, chat) => {
+    const adapter = guardAdapter(adapterOf(chat));
+    const text = '{"model":"m","messages":[{"role":"user","content":"given"}]}';
+    const params = JSON.parse(text);
+    const ctx = {
+      endpoint: { operation: 'chatComplete', method: 'POST', body: 'json' },
+      request: { method: 'POST', path: '/v1/chat/completions', header: () => undefined },
+      ...{
+        gatewayHeaders: new Map(),
+        identity: null,
+        keyHeader: null,
+        token: null,
+        params,
+        body: Buffer.from(text),
+        bodyChanged: false,
+      },
+      ...{ bodyLayout: { bytes: Buffer.from(text), parsed: params, ranges: [1, 9, 12, 13, 24, text.length - 1] } },
+      ...{ requestBytes: text.length, form: null, streamedForm: null, requestTarget: null, metadata: {}, query: '' },
+    } as unknown as RequestContext;
+    const target = {
+      adapter,
+      settings: {},
+      headers: [],
+      origin: 'https://acme.example',
+      basePath: '',
+    } as unknown as ResolvedTarget;
+    const options = { prefixes: ['x-svc-'], defaultMarkers: [], timeouts: {}, now: Date.now } as unknown as OutgoingOptions;
+    const next = { ...target, adapter: adapterOf({ toProvider: withOne }) };
+    for (const each of [target, next]) {
+      const { call: sent } = shapedCall(ctx, {} as Target, each, options);
+      expect(String(sent.body)).toBe('{"model":"m","messages":[{"role":"user","content":"changed"}],"n":1}');
+    }
+  },
+);
