@@ -7,12 +7,13 @@ import type { Operation, OperationCall } from '../contract/provider/provider.ts'
 export function membersOfChat(
   chat: Operation,
   chatCallOf: (call: OperationCall) => OperationCall,
-): Pick<Operation, 'path' | 'method' | 'headers' | 'usage' | 'usageOfCall' | 'streamReader' | 'decodeStream'> {
-  const { method, headers, usageOfCall, decodeStream } = chat;
+): Pick<Operation, 'path' | 'method' | 'headers' | 'changesInPlace' | 'usage' | 'usageOfCall' | 'streamReader' | 'decodeStream'> {
+  const { method, headers, changesInPlace, usageOfCall, decodeStream } = chat;
   return {
     path: (call) => chat.path(chatCallOf(call)),
     ...(method ? { method } : {}),
     ...(headers ? { headers: (call) => headers.call(chat, chatCallOf(call)) } : {}),
+    ...(changesInPlace ? { changesInPlace } : {}),
     usage: (reply, call) => chat.usage(reply, call && chatCallOf(call)),
     ...(usageOfCall ? { usageOfCall: (call) => usageOfCall.call(chat, chatCallOf(call)) } : {}),
     streamReader: () => chat.streamReader(),

@@ -19,6 +19,7 @@ import { emptyUsage } from '../../../core/contract/values/models/usage.ts';
 import { type OutgoingOptions, shapedCall } from '../../../core/pipeline/attempt/outgoing-call.ts';
 import type { ResolvedTarget } from '../../../core/pipeline/target/resolve-target.ts';
 import { guardAdapter } from '../../../core/provider-host/guard-adapter.ts';
+import { withAdapters } from '../../../core/providers/index.ts';
 import { callOf } from '../providers/contract-suite.ts';
 
 function adapterOf(chat: object, more: object = {}): ProviderAdapter {
@@ -196,3 +197,9 @@ it.each<[member: string, chat: object]>([
     }
   },
 );
+
+it('operations over the chat completions of an adapter are taken to change values in place too', () => {
+  const { operations } = withAdapters(guardAdapter(adapterOf({ toProvider: withOne })));
+  for (const name of ['chatComplete', 'messages', 'createModelResponse'] as const)
+    expect([name, operations[name]?.changesInPlace]).toEqual([name, true]);
+});
