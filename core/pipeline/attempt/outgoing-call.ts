@@ -191,11 +191,13 @@ function contentOf(
   const body = operation.toProvider ? operation.toProvider(params, call) : params;
   // The body is unchanged: send the client's own bytes, with unknown fields and number spelling intact.
   if (body === ctx.params && !ctx.bodyChanged) return { contentType: jsonType, body: ctx.body, json: null };
-  if (ctx.requestBytes > stepBytes) ctx.holdCopy(ctx.requestBytes);
+  const isLarge = ctx.requestBytes > stepBytes;
+  if (isLarge) ctx.holdCopy(ctx.requestBytes);
   const spliced = ctx.bodyLayout === null ? null : spliceMembers(ctx.bodyLayout, body);
-  if (spliced !== null) return { contentType: jsonType, body: spliced, json: null };
-  if (ctx.needsSteps) return { contentType: jsonType, body: null, json: body };
-  return { contentType: jsonType, body: encode(body), json: null };
+  if (spliced === null && ctx.needsSteps) return { contentType: jsonType, body: null, json: body };
+  const written = spliced ?? encode(body);
+  if (isLarge) ctx.holdCopy(written.length);
+  return { contentType: jsonType, body: written, json: null };
 }
 
 /**

@@ -3,9 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
 import { HeldReply } from '../../../core/pipeline/attempt/held-reply.ts';
 import { encodeForm, parseForm } from '../../../core/pipeline/request/form-data.ts';
-import { createHarness } from '../../../core/test-kit/pipeline-harness.ts';
+import { chatReply, createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
+import { harness } from '../prompts/prompt-harness.ts';
 
 const chat = (rest: string) => `{"model":"@one/m","messages":[{"role":"user","content":"hello"}],${rest}}`;
+
+class CountedTurns extends BodyMemory {
+  turns = 0;
+  override turn(): Promise<void> {
+    this.turns++;
+    return super.turn();
+  }
+}
 
 describe('large JSON bodies', () => {
   it.each<[name: string, body: string, status: number, code: string]>([
@@ -39,20 +48,47 @@ describe('large JSON bodies', () => {
   it.each([60_000, 70_000, 200_000])(
     'of over 64 KiB share the turns of the event loop before they are parsed and before they are written: %i bytes',
     async (length) => {
-      let turns = 0;
-      class CountedTurns extends BodyMemory {
-        override turn(): Promise<void> {
-          turns++;
-          return super.turn();
-        }
-      }
-      const gateway = createHarness({ memory: new CountedTurns(64 * 1024 * 1024) });
+      const memory = new CountedTurns(64 * 1024 * 1024);
+      const gateway = createHarness({ memory });
       const body = chat(`"x":"${'a'.repeat(length)}"`);
       const replies = await Promise.all(Array.from({ length: 8 }, () => gateway.send({ body })));
       expect(replies.map((reply) => reply.status)).toEqual(Array.from({ length: 8 }, () => 200));
-      expect(turns).toBe(length > 65_536 ? 16 : 0);
+      expect(memory.turns).toBe(length > 65_536 ? 16 : 0);
     },
   );
+
+  it('of a prompt that repeats a variable are written in steps, and counted', async () => {
+    const memory = new CountedTurns(64 * 1024 * 1024);
+    const gateway = harness({ memory });
+    const held: number[] = [];
+    gateway.script((call, handler) => {
+      held.push(memory.usedBytes);
+      return replyWith(200, chatReply('hi'))(call, handler);
+    });
+    const body = { variables: { name: 'a'.repeat(200_000) }, stream: true };
+    await gateway.send({ path: '/v1/prompts/pp-chat/completions', headers: { 'x-svc-provider': '@one' }, body });
+    const sent = gateway.calls[0]?.body as Uint8Array;
+    expect(sent.length).toBeGreaterThan(400_000);
+    // The request and its parsed value, the rendered body, and the sent one.
+    expect(held[0]).toBeGreaterThan(2 * 200_000 + 2 * 400_000);
+    // One before the request is parsed, one before the call is made, and some while it is written.
+    expect(memory.turns).toBeGreaterThan(2);
+  });
+
+  it('with long parameters of the config are counted with them', async () => {
+    const memory = new BodyMemory(64 * 1024 * 1024);
+    const gateway = createHarness({ memory });
+    const held: number[] = [];
+    gateway.script((call, handler) => {
+      held.push(memory.usedBytes);
+      return replyWith(200, chatReply('hi'))(call, handler);
+    });
+    for (const y of ['', 'b'.repeat(300_000)]) {
+      gateway.addConfig('long', { provider: '@one', override_params: { y } });
+      await gateway.send({ headers: { 'x-svc-config': 'long' }, body: chat(`"x":"${'a'.repeat(70_000)}"`) });
+    }
+    expect(held[1]).toBeGreaterThan((held[0] as number) + 290_000);
+  });
 
   it('wait for each other if they arrive together, so that all of them are served', async () => {
     const memory = new BodyMemory(4 * 1024 * 1024);
