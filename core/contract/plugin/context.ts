@@ -250,7 +250,6 @@ export class RequestContext {
     return this.modelName;
   }
 
-  /** Sets the parameters of the body, and the model that they name. */
   /** True once `params` differ from `body`: the original bytes can no longer be sent. */
   get bodyChanged(): boolean {
     return this.bodyDiffers;
@@ -267,6 +266,7 @@ export class RequestContext {
     this.bodyDiffers = true;
   }
 
+  /** Sets the parameters of the body, and the model that they name. */
   setParams(params: JsonObject): void {
     this.params = params;
     this.modelName = typeof params.model === 'string' ? params.model : null;
