@@ -46,7 +46,7 @@ describe('large JSON bodies', () => {
   });
 
   it.each([60_000, 70_000, 200_000])(
-    'of over 64 KiB share the turns of the event loop before they are parsed and before they are written: %i bytes',
+    'bodies above 64 KiB share turns of the event loop before they are parsed and before they are written: %i bytes',
     async (length) => {
       const memory = new CountedTurns(64 * 1024 * 1024);
       const gateway = createHarness({ memory });
@@ -57,7 +57,7 @@ describe('large JSON bodies', () => {
     },
   );
 
-  it('of a prompt that repeats a variable are written in steps, and counted', async () => {
+  it('a prompt that repeats a variable is written in steps, and its bytes are counted', async () => {
     const memory = new CountedTurns(64 * 1024 * 1024);
     const gateway = harness({ memory });
     const held: number[] = [];
@@ -75,7 +75,7 @@ describe('large JSON bodies', () => {
     expect(memory.turns).toBeGreaterThan(2);
   });
 
-  it('with long parameters of the config are counted with them', async () => {
+  it('long parameters of the config are counted with the body', async () => {
     const memory = new BodyMemory(64 * 1024 * 1024);
     const gateway = createHarness({ memory });
     const held: number[] = [];

@@ -260,7 +260,7 @@ describe('plain replies and streams share entries', () => {
         const text = `{"model":"${model}","messages":[{"role":"user",${messages}}],"user":"${'x'.repeat(length)}"}`;
         return (await gateway.send({ headers: cached, body: text })).header('x-svc-cache-status');
       };
-      const sent: (string | null)[] = [];
+      const sent: (string | undefined)[] = [];
       for (const messages of ['"content":"other","content":"hi"', '"content":"hi"'])
         sent.push(await send(messages), await send(messages));
       expect(sent).toEqual(['MISS', 'HIT', 'MISS', 'HIT']);

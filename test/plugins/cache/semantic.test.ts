@@ -213,7 +213,7 @@ describe('the semantic cache', () => {
 
   it.each(['gpt-5', '@one/gpt-5'])('shares no reply of a body with a name twice, model %s', async (model) => {
     const { gateway, asked } = start(async () => hit);
-    const ask = async (content: string): Promise<string | null> => {
+    const ask = async (content: string): Promise<string | undefined> => {
       const body = `{"model":"${model}","messages":[{"role":"user",${content}}],"user":"${'x'.repeat(10_000)}"}`;
       return (await gateway.send({ headers: cached(), body })).header('x-svc-cache-status');
     };
