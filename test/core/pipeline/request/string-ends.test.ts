@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { StringEnds } from '../../../../core/pipeline/request/large-json/string-ends.ts';
 
-/** What `after` returns, byte by byte. */
+/** Returns the result of `after`, found byte by byte. */
 function expected(bytes: Buffer, start: number, limit: number): number {
   let at = start;
   while (at < limit) {
