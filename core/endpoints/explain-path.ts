@@ -1,5 +1,5 @@
 import { nearestName } from '../../config/did-you-mean.ts';
-import { isGooglePath } from '../contract/plugin/requests/google-paths.ts';
+import { isGeminiPath } from '../contract/plugin/requests/gemini-paths.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
 import { deploymentPaths, isAzurePath, readAzurePath } from './azure-paths.ts';
 import { controlPlaneSegments } from './control-plane-paths.ts';
@@ -79,7 +79,7 @@ function otherBase(path: string): { readonly path: string; readonly remedy: stri
     return { path: deployment.slice(0, 200), remedy: 'Set the endpoint of the client without /v1.' };
   }
   const longer = `/v1${path}`;
-  if (!path.startsWith('/v1/') && (routeMethods(longer).length > 0 || isGooglePath(path))) {
+  if (!path.startsWith('/v1/') && (routeMethods(longer).length > 0 || isGeminiPath(path))) {
     return { path: longer.slice(0, 200), remedy: 'Set the base URL of the client with /v1 at its end.' };
   }
   return null;

@@ -1,5 +1,5 @@
 import type { Endpoint, WireFormat } from '../contract/plugin/requests/endpoint.ts';
-import { isGooglePath } from '../contract/plugin/requests/google-paths.ts';
+import { isGeminiPath } from '../contract/plugin/requests/gemini-paths.ts';
 import { agentEndpoint } from './agent-endpoint.ts';
 import { deploymentPaths, isAzurePath, readAzurePath } from './azure-paths.ts';
 import { compileRoutes } from './compile-routes.ts';
@@ -90,10 +90,10 @@ function azureMethods(path: string): readonly string[] {
 }
 
 /** Returns the format of an error if only method and path of its request are known. */
-export function errorFormatOf(method: string, path: string): WireFormat | 'google' | 'control-plane' {
+export function errorFormatOf(method: string, path: string): WireFormat | 'gemini' | 'control-plane' {
   if (isBatchNote(method, path.slice('/v1'.length))) return 'control-plane';
   if (ownerOf(path) === 'control-plane' && routeMethods(path).length === 0) return 'control-plane';
-  if (isGooglePath(path)) return 'google';
+  if (isGeminiPath(path)) return 'gemini';
   return path === messagesPath || path.startsWith(`${messagesPath}/`) ? 'messages' : 'chat';
 }
 

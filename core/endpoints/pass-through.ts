@@ -1,5 +1,5 @@
 import type { Endpoint } from '../contract/plugin/requests/endpoint.ts';
-import { isGooglePath } from '../contract/plugin/requests/google-paths.ts';
+import { isGeminiPath } from '../contract/plugin/requests/gemini-paths.ts';
 import { passedTraffic } from '../contract/plugin/requests/passed-traffic.ts';
 
 /** Methods that pass through. */
@@ -30,7 +30,7 @@ export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | n
   const proxyPath = path.startsWith('/v1/') ? path.slice('/v1'.length) : path;
   const traffic = passedTraffic(method, proxyPath);
   const given: Endpoint = { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath, traffic };
-  const endpoint: Endpoint = isGooglePath(proxyPath) ? { ...given, errorForm: 'google' } : given;
+  const endpoint: Endpoint = isGeminiPath(proxyPath) ? { ...given, errorForm: 'gemini' } : given;
   if (isExplicit) return endpoint;
   if (ofStored.test(proxyPath)) return { ...endpoint, isOfStored: true };
   return messageBatches.test(proxyPath) ? { ...endpoint, namesResults: true } : endpoint;

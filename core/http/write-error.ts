@@ -1,5 +1,5 @@
 import { errorTable, type GatewayError, savedOnlyCodes } from '../contract/values/errors/errors.ts';
-import { googleError } from '../contract/values/errors/google-errors.ts';
+import { geminiError } from '../contract/values/errors/gemini-errors.ts';
 import { messagesErrorType } from '../contract/values/errors/messages-errors.ts';
 import type { HeaderList } from '../contract/values/http/http.ts';
 
@@ -10,10 +10,10 @@ export interface ErrorReply {
 }
 
 /**
- * `messages` is for callers of the Anthropic-format routes, `google` for callers of Google's own paths, `control-plane` for callers of the
+ * `messages` is for callers of the Anthropic-format routes, `gemini` for callers of Google's own paths, `control-plane` for callers of the
  * control plane. All other callers receive the OpenAI-like body.
  */
-export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'google' | 'control-plane';
+export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'gemini' | 'control-plane';
 
 /** Seconds in `retry-after` of a 503 whose error sets no delay. */
 const defaultRetrySeconds = 1;
@@ -25,7 +25,7 @@ const longestSdkWait = 60;
  * Returns the reply for a GatewayError: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`. `code`
  * is the two-digit code of authentication errors. `name` is the table's code of every error. In the `messages` format the same
  * body also satisfies clients of the Anthropic API: `type:"error"`, its error type names and `request_id` (their "Errors" page, November 2026).
- * In the `google` format `error` has the members of Google's errors too, and its `code` is the HTTP status (decision 0689).
+ * In the `gemini` format `error` has the members of Google's errors too, and its `code` is the HTTP status (decision 0689).
  * `x-should-retry: false`, which the SDKs of OpenAI and Anthropic and Claude Code obey, is set if a retry cannot succeed (decision 0671).
  * With `requestId` the reply has it as `x-request-id`, and in the `messages` format as `request-id`, which the SDKs read. Pure.
  * `detail` and `cause` of the error are not included.
@@ -61,11 +61,11 @@ function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | nu
   const { authCode, type } = errorTable[error.code];
   const shownType = format === 'messages' ? messagesErrorType(error.status) : type;
   const message = authCode === null ? error.message : `Svc Error: ${error.message}. Error Code: ${authCode}`;
-  const google = format === 'google' ? googleMembers(error, message, waitSeconds) : {};
+  const gemini = format === 'gemini' ? geminiMembers(error, message, waitSeconds) : {};
   return {
     ...(format === 'messages' ? { type: 'error', request_id: requestId } : {}),
     // google-genai for Python shows this `status` instead of that of `error`.
-    ...(format === 'google' ? {} : { status: 'failure' }),
+    ...(format === 'gemini' ? {} : { status: 'failure' }),
     message,
     ...(error.errors === null ? {} : { errors: error.errors }),
     error: savedOnlyCodes.has(error.code)
@@ -74,7 +74,7 @@ function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | nu
           code: error.code,
           message,
           field: error.param,
-          ...google,
+          ...gemini,
         }
       : {
           message,
@@ -83,18 +83,18 @@ function bodyOf(error: GatewayError, format: ErrorFormat, requestId: string | nu
           code: authCode ?? error.code,
           name: error.code,
           ...(format === 'messages' && error.details !== null ? { details: error.details } : {}),
-          ...google,
+          ...gemini,
         },
   };
 }
 
-function googleMembers(error: GatewayError, message: string, retrySeconds: number | null): object {
+function geminiMembers(error: GatewayError, message: string, retrySeconds: number | null): object {
   const { authCode } = errorTable[error.code];
   const metadata = {
     ...(authCode === null ? {} : { code: authCode }),
     ...(error.param === null ? {} : { param: error.param }),
   };
-  return googleError({ status: error.status, message, reason: error.code, metadata, retrySeconds });
+  return geminiError({ status: error.status, message, reason: error.code, metadata, retrySeconds });
 }
 
 /** True if the same request of the same client fails again, or can only succeed after a time that no SDK waits. */

@@ -90,7 +90,7 @@ export interface PipelineOptions {
   /** Explains a method and path without a route or provider. Null if there is no explanation. */
   explainPath(method: string, path: string): GatewayError | null;
   /** Returns status, headers and body of an error in the format of the route. */
-  errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain' | 'google', requestId: string): Reply;
+  errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain' | 'gemini', requestId: string): Reply;
   forwardToControlPlane(request: InboundRequest, sink: ReplySink): void;
 }
 

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrails/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
-import { googleError } from '../../core/contract/values/errors/google-errors.ts';
+import { geminiError } from '../../core/contract/values/errors/gemini-errors.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { isoTime } from '../../core/contract/values/time/iso-time.ts';
 import type { Guardrail } from './compile.ts';
@@ -41,8 +41,8 @@ export function mayDeny({ deny, checks }: Guardrail): boolean {
  */
 export function denialOf(results: HookResults, { endpoint }: Pick<RequestContext, 'endpoint'>): Reply {
   const message = ownText([...results.before, ...results.after]) ?? failedText + seeResults;
-  const google = endpoint?.errorForm === 'google' ? googleError({ status: 446, message, reason: 'hooks_failed' }) : {};
-  const error = { message, type: 'hooks_failed', param: null, code: null, ...google };
+  const gemini = endpoint?.errorForm === 'gemini' ? geminiError({ status: 446, message, reason: 'hooks_failed' }) : {};
+  const error = { message, type: 'hooks_failed', param: null, code: null, ...gemini };
   const type = endpoint?.format === 'messages' ? '"type":"error",' : '';
   return {
     status: 446,

@@ -4,7 +4,7 @@ import type { JudgeHook, Target } from '../../contract/plugin/plan.ts';
 import type { AttemptResponse, Reply, Verdict } from '../../contract/plugin/plugin.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { googleError } from '../../contract/values/errors/google-errors.ts';
+import { geminiError } from '../../contract/values/errors/gemini-errors.ts';
 import { messagesErrorType } from '../../contract/values/errors/messages-errors.ts';
 import { type HeaderList, withoutHeader } from '../../contract/values/http/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
@@ -246,8 +246,8 @@ function withheld({ endpoint }: RequestContext, error: GatewayError): JsonObject
   const { status } = error;
   const message = withheldText(error);
   if (endpoint?.format === 'messages') return { type: 'error', error: { type: messagesErrorType(status, null), message } };
-  const google = endpoint?.errorForm === 'google' ? googleError({ status, message, reason: 'upstream_error' }) : {};
-  return { error: { message, type: 'upstream_error', param: null, code: null, ...google } };
+  const gemini = endpoint?.errorForm === 'gemini' ? geminiError({ status, message, reason: 'upstream_error' }) : {};
+  return { error: { message, type: 'upstream_error', param: null, code: null, ...gemini } };
 }
 
 function withBody(given: AttemptReply, error: GatewayError, body: JsonObject): AttemptReply {

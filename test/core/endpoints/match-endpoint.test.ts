@@ -64,8 +64,8 @@ describe('paths of Google', () => {
     '/v1/v1beta/cachedContents',
     '/upload/v1beta/files',
   ])('%s has errors in the form of Google', (path) => {
-    expect(matchEndpoint('POST', path)).toMatchObject({ name: 'proxy', format: 'plain', errorForm: 'google' });
-    expect(errorFormatOf('POST', path)).toBe('google');
+    expect(matchEndpoint('POST', path)).toMatchObject({ name: 'proxy', format: 'plain', errorForm: 'gemini' });
+    expect(errorFormatOf('POST', path)).toBe('gemini');
   });
 
   it.each([
@@ -80,7 +80,7 @@ describe('paths of Google', () => {
 
   it('have no errors of Google without the version', () => {
     expect(matchEndpoint('POST', '/v1beta/models/gemini-3-flash:generateContent')).toBe('not-found');
-    expect(errorFormatOf('POST', '/v1beta/models/gemini-3-flash:generateContent')).toBe('google');
+    expect(errorFormatOf('POST', '/v1beta/models/gemini-3-flash:generateContent')).toBe('gemini');
   });
 });
 

@@ -115,14 +115,14 @@ describe('error replies', () => {
     ['upstream_connect', 'UNAVAILABLE'],
     ['internal', 'INTERNAL'],
   ] as const)('have the status and numeric code of Google for %s', (code, status) => {
-    const { error, ...beside } = JSON.parse(errorReply(new GatewayError(code), 'google').body);
+    const { error, ...beside } = JSON.parse(errorReply(new GatewayError(code), 'gemini').body);
     expect(beside).toEqual({ message: error.message });
     expect(error).toMatchObject({ code: errorTable[code].status, status, type: errorTable[code].type, name: code });
     expect(error.details[0]).toMatchObject({ reason: code.toUpperCase(), domain: 'svc-gateway' });
   });
 
   it('have the delay of a retry in the details that clients of Google read', () => {
-    const detailsOf = (error: GatewayError) => JSON.parse(errorReply(error, 'google').body).error.details;
+    const detailsOf = (error: GatewayError) => JSON.parse(errorReply(error, 'gemini').body).error.details;
     const info = (retryDelay: string) => ({ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay });
     expect(detailsOf(new GatewayError('key_rate_limit', { retryAfterMs: 11_001 }))[1]).toEqual(info('12s'));
     expect(detailsOf(new GatewayError('unavailable'))[1]).toEqual(info('1s'));
@@ -130,7 +130,7 @@ describe('error replies', () => {
   });
 
   it('have code, field and parameter in the metadata of Google', () => {
-    const errorOf = (error: GatewayError) => JSON.parse(errorReply(error, 'google').body).error;
+    const errorOf = (error: GatewayError) => JSON.parse(errorReply(error, 'gemini').body).error;
     expect(errorOf(new GatewayError('invalid_api_key')).details[0].metadata).toEqual({ code: '03' });
     const blocked = errorOf(new GatewayError('inline_config_blocked', { param: 'x-svc-config' }));
     expect(blocked).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT', field: 'x-svc-config' });

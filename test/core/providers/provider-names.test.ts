@@ -48,8 +48,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...['azure-ai', 'azure-openai', 'bedrock', 'fireworks-ai', 'google', 'mistral-ai', 'openai'],
     ...['perplexity-ai', 'together-ai', 'vertex_ai', 'vertex-ai', 'x-ai', 'xai'],
   ],
-  // A type name of the protocol of agents, `type.googleapis.com` and `google.rpc`.
+  // Type names of the protocol of agents and of Gemini's errors, `type.googleapis.com` and `google.rpc`.
   'core/a2a/agent-errors.ts': ['google'],
+  'core/contract/values/errors/gemini-errors.ts': ['google'],
   // Formats of bills, and the service that a bill of AWS lists.
   'admin/resources/reconciliations/read-bill.ts': ['anthropic', 'bedrock', 'openai'],
   'admin/resources/reconciliations/formats/aws.ts': ['bedrock'],

@@ -58,7 +58,7 @@ export interface Endpoint {
   /** Wire format of errors, in streams and plain. */
   readonly format: WireFormat;
   /** Form of errors of pass-through routes whose clients expect one; absent: `format` decides. */
-  readonly errorForm?: 'google';
+  readonly errorForm?: 'gemini';
   /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
   readonly proxyPath: string;
   /** True for pass-through routes whose replies name URLs of the provider that clients open: the results of message batches. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json/json.ts';
 
 /** A failure as members of Google's error model. */
-export interface GoogleFailure {
+export interface GeminiFailure {
   /** HTTP status. */
   readonly status: number;
   readonly message: string;
@@ -17,7 +17,7 @@ export interface GoogleFailure {
  * Returns the members `code`, `message`, `status` and `details` of an error of Google's APIs (google.rpc.Status, AIP-193). `code` is the HTTP status.
  * Gemini CLI reads the delay from `RetryInfo`, and ends at once if it exceeds 300 seconds. Pure.
  */
-export function googleError({ status, message, reason, metadata = {}, retrySeconds = null }: GoogleFailure): JsonObject {
+export function geminiError({ status, message, reason, metadata = {}, retrySeconds = null }: GeminiFailure): JsonObject {
   const details: JsonObject[] = [
     { '@type': `${types}.ErrorInfo`, reason: reason.toUpperCase(), domain: 'svc-gateway', metadata },
   ];

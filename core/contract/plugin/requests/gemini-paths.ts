@@ -9,6 +9,6 @@ const geminiVerb =
   /:(?:generateContent|streamGenerateContent|countTokens|computeTokens|embedContent|batchEmbedContents|batchGenerateContent)$/;
 
 /** Returns true for paths of Google's own APIs, whose clients expect errors in Google's form. `path` has no query. */
-export function isGooglePath(path: string): boolean {
+export function isGeminiPath(path: string): boolean {
   return geminiVerb.test(path) || (previewVersion.test(path) && !openAiLike.test(path));
 }
