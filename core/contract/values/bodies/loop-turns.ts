@@ -37,7 +37,7 @@ export class LoopTurns {
 
   readonly #runFirst = (): void => {
     this.#waiting[this.#first++]?.();
-    // The step is a microtask that this line follows.
+    // The step runs in the microtask before this one.
     queueMicrotask(this.#goOn);
   };
 
