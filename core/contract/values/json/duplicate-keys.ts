@@ -1,3 +1,4 @@
+import { isEscaped } from './escaped-quote.ts';
 import type { JsonObject } from './json.ts';
 
 /** Returns true if an object in the JSON text has a key twice. `value` is the parsed text. */
@@ -56,16 +57,8 @@ function countInText(text: string, scan: Scan, limit: number): void {
   Object.assign(scan, { at, isInString, keys });
 }
 
-/** True for a quote in a string with an odd number of backslashes before it. */
-function isEscaped(text: string, quote: number): boolean {
-  let at = quote;
-  while (text.charCodeAt(at - 1) === backslash) at--;
-  return (quote - at) % 2 === 1;
-}
-
 const colon = 58;
 const doubleQuote = 34;
-const backslash = 92;
 
 /** Subtracts the keys of at most `valuesMax` open objects and lists. */
 function countInValue(scan: Scan, valuesMax: number): void {

@@ -1,3 +1,5 @@
+import { isEscaped } from './escaped-quote.ts';
+
 interface Limits {
   /** Objects, lists, and members after the first one of each. */
   readonly valuesMax: number;
@@ -39,7 +41,6 @@ export function jsonExcess(text: string, { valuesMax, depthMax, containerValues 
 const doubleQuote = 34;
 const comma = 44;
 const openingBracket = 91;
-const backslash = 92;
 const closingBracket = 93;
 const openingBrace = 123;
 const closingBrace = 125;
@@ -49,10 +50,4 @@ function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end === -1 ? text.length : end;
-}
-
-function isEscaped(text: string, quote: number): boolean {
-  let at = quote;
-  while (text.charCodeAt(at - 1) === backslash) at--;
-  return (quote - at) % 2 === 1;
 }

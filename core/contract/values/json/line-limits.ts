@@ -4,8 +4,8 @@ import { jsonExcess } from './json-excess.ts';
 const shortLength = 128 * 1024;
 
 /**
- * Values of a line of a batch file or an event of a stream: a line of 64 MiB has room for a few million numbers of embeddings. 32 MiB of empty objects took eight seconds
- * and 1.5 GB to parse.
+ * Values of a line of a batch file or an event of a stream: a line of 64 MiB has room for a few million numbers of embeddings. 32 MiB of empty
+ * objects took eight seconds and 1.5 GB to parse.
  */
 const limits = { valuesMax: 8_000_000, depthMax: Number.POSITIVE_INFINITY, containerValues: 20 };
 
