@@ -6,7 +6,8 @@
  * |---|---|
  * | `POST …/chat/completions`, model `bench-r<bytes>` | a chat completion of about so many bytes |
  * | the same, model `bench-s<frames>x<ms>` | an event stream: a frame at once, then one every so many milliseconds (0: all at once) |
- * | `POST …/embeddings` | one vector of 256 numbers |
+ * | `POST …/embeddings`, model `bench-v<count>x<numbers>` | so many vectors; one of 256 numbers for any other model |
+ * | `POST …/responses` | a stream of 32 deltas at once whose first two events and last one have the instructions and tools of the request |
  * | anything else | the body's bytes, under its own content type |
  *
  * Every frame carries the time at which it was written as `"content":"t<µs>"` (CLOCK_MONOTONIC, the same in every process).
@@ -32,14 +33,8 @@ interface Stream {
 }
 
 const scripts = new Map<string, Script>();
-const embeddings = Buffer.from(
-  JSON.stringify({
-    object: 'list',
-    data: [{ object: 'embedding', index: 0, embedding: Array.from({ length: 256 }, (_, i) => Math.sin(i)) }],
-    model: 'text-embedding-bench',
-    usage: { prompt_tokens: 8, total_tokens: 8 },
-  }),
-);
+const vectors = new Map<string, Buffer>();
+const responses = new Map<string, Buffer>();
 const modelMark = Buffer.from('"model":"');
 
 /** Streams wait here by cadence. All in one queue have the same cadence, so the head is always the next one due. */
@@ -69,7 +64,10 @@ app.any('/*', (response, request) => {
       stream = { response, script, model, sent: 0, dueMs: 0, blocked: false, gone: false };
       begin(stream);
     } else if (path.endsWith('/embeddings')) {
-      response.writeHeader('content-type', 'application/json').end(embeddings);
+      response.writeHeader('content-type', 'application/json').end(embeddingsOf(modelOf(body)));
+    } else if (path.endsWith('/responses')) {
+      const text = body.toString();
+      response.writeHeader('content-type', 'text/event-stream').end(kept(responses, text, () => responseStream(text)));
     } else {
       response.writeHeader('content-type', contentType || 'application/octet-stream').end(body);
     }
@@ -100,6 +98,50 @@ function scriptOf(model: string): Script {
     if (scripts.size < 1000) scripts.set(model, script);
   }
   return script;
+}
+
+/** Returns what was made for the name before. Callers choose the names, so their number is limited. */
+function kept(known: Map<string, Buffer>, name: string, make: () => string): Buffer {
+  const made = known.get(name) ?? Buffer.from(make());
+  if (known.size < 100) known.set(name, made);
+  return made;
+}
+
+function embeddingsOf(model: string): Buffer {
+  const [, count, numbers] = /^bench-v(\d+)x(\d+)$/.exec(model) ?? [model, '1', '256'];
+  return kept(vectors, `${count} ${numbers}`, () => {
+    const data = Array.from({ length: Number(count) }, (_, index) => {
+      const embedding = Array.from({ length: Number(numbers) }, (_, i) => Number((Math.sin(index * 31 + i) / 30).toPrecision(9)));
+      return { object: 'embedding', index, embedding };
+    });
+    return JSON.stringify({ object: 'list', data, model, usage: { prompt_tokens: 8, total_tokens: 8 } });
+  });
+}
+
+function responseStream(body: string): string {
+  const { model, instructions = null, tools = [] } = JSON.parse(body) as Record<string, unknown>;
+  const begun = {
+    id: 'resp-bench',
+    object: 'response',
+    status: 'in_progress',
+    model,
+    instructions,
+    tools,
+    output: [],
+    usage: null,
+  };
+  const part = { item_id: 'msg-bench', output_index: 0, content_index: 0 };
+  const content = [{ type: 'output_text', text: 'word '.repeat(32), annotations: [] }];
+  const output = [{ id: 'msg-bench', type: 'message', status: 'completed', role: 'assistant', content }];
+  const usage = { input_tokens: 150, output_tokens: 64, total_tokens: 214 };
+  const events = [
+    { type: 'response.created', response: begun },
+    { type: 'response.in_progress', response: begun },
+    ...Array.from({ length: 32 }, () => ({ type: 'response.output_text.delta', ...part, delta: 'word ' })),
+    { type: 'response.completed', response: { ...begun, status: 'completed', output, usage } },
+  ];
+  const lineOf = (event: { type: string }, at: number) => JSON.stringify({ ...event, sequence_number: at });
+  return events.map((event, at) => `event: ${event.type}\ndata: ${lineOf(event, at)}\n\n`).join('');
 }
 
 function completion(model: string, bytes: number): Buffer {

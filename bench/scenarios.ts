@@ -10,7 +10,16 @@ export interface Scenario {
   readonly replyBytes: { readonly least: number; readonly most: number };
 }
 
-export const scenarioNames = ['plain', 'stream', 'conversation', 'pass-through', 'cached', 'limited'] as const;
+export const scenarioNames = [
+  'plain',
+  'stream',
+  'conversation',
+  'responses',
+  'vectors',
+  'pass-through',
+  'cached',
+  'limited',
+] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 /** The scenarios, with plain bodies and replies of about `bytes`. */
@@ -41,6 +50,22 @@ export function listScenarios(bytes: number): readonly Scenario[] {
       body: agentBody('bench-s32x0', 100_000),
       contentType: 'application/json',
       replyBytes: { least: 32 * 150, most: 32 * 800 },
+    },
+    {
+      name: 'responses',
+      title: 'the same turn over the Responses API, whose first two events and last one repeat instructions and tools',
+      path: '/responses',
+      body: agentResponse('bench-s32x0', 100_000),
+      contentType: 'application/json',
+      replyBytes: { least: 60_000, most: 120_000 },
+    },
+    {
+      name: 'vectors',
+      title: 'embeddings: 100 texts, vectors of 1,536 numbers, 2 MB out',
+      path: '/embeddings',
+      body: JSON.stringify({ model: 'bench-v100x1536', input: Array.from({ length: 100 }, () => 'lorem ipsum '.repeat(8)) }),
+      contentType: 'application/json',
+      replyBytes: { least: 1_800_000, most: 2_300_000 },
     },
     {
       name: 'pass-through',
@@ -111,4 +136,30 @@ export function agentBody(model: string, bytes: number): string {
     length += JSON.stringify(added).length;
   }
   return JSON.stringify(body);
+}
+
+/** Returns the request of `agentBody` in the form of the Responses API. */
+function agentResponse(model: string, bytes: number): string {
+  const { messages, tools } = JSON.parse(agentBody(model, bytes)) as AgentBody;
+  const [system, ...turns] = messages;
+  const input = turns.map(({ content, tool_call_id: id, tool_calls: [call] = [] }) =>
+    call
+      ? { type: 'function_call', call_id: call.id, ...call.function }
+      : { type: 'function_call_output', call_id: id, output: content },
+  );
+  const instructions = `${system?.content ?? ''}\n`.repeat(4);
+  return JSON.stringify({
+    ...{ model, stream: true, store: false, instructions, input },
+    tools: tools.map((tool) => ({ type: 'function', ...tool.function })),
+  });
+}
+
+/** The members of `agentBody` that `agentResponse` reads. */
+interface AgentBody {
+  readonly messages: readonly {
+    readonly content: string | null;
+    readonly tool_call_id?: string;
+    readonly tool_calls?: readonly { readonly id: string; readonly function: object }[];
+  }[];
+  readonly tools: readonly { readonly function: object }[];
 }

@@ -6,7 +6,7 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import { splitModelSlug } from '../contract/values/models/model-slug.ts';
 import { percentDecoded } from '../contract/values/text/percent-decoded.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
-import { onceBytes } from '../pipeline/request/large-json/json-steps.ts';
+import { onceWork } from '../pipeline/request/large-json/json-steps.ts';
 import type { PipelineOptions, PromptSteps } from '../pipeline/run.ts';
 import { findPrompt } from './find-prompt.ts';
 import { openPrompt, type PromptServices, promptInput, renderPrompt } from './render-prompt.ts';
@@ -46,7 +46,7 @@ function setBody(ctx: RequestContext, body: Uint8Array): void {
   ctx.body = body;
   ctx.holdBytes(ctx.body.length);
   // A template can repeat a variable, so that the body is far longer than the request.
-  if (body.length > onceBytes) ctx.needsSteps = true;
+  if (body.length > onceWork) ctx.needsSteps = true;
 }
 
 function nameProvider(ctx: RequestContext): void {

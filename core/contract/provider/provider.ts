@@ -230,6 +230,11 @@ export interface Operation {
    */
   fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
   /**
+   * Name of the member whose vectors or long texts `fromProvider` and `usage` do not read, such as `embedding`. They get `[0]` and an empty text
+   * in place of those, unless a plugin judges the reply. If `fromProvider` returns another object, it is called again with the whole reply.
+   */
+  readonly opaqueMember?: string;
+  /**
    * Returns the reply as bytes, for routes with binary replies whose provider sends JSON (audio in base64). Null: `fromProvider`.
    */
   toBytes?(reply: JsonObject, call: OperationCall): BytesReply | null;

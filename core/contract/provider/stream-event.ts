@@ -41,6 +41,11 @@ export interface StreamReader {
    * pushing it once: an event that equals the one before except for such values is then only counted.
    */
   readonly unused?: readonly string[];
+  /**
+   * Names of events that `push` does nothing with if their `type` is their name, such as those that repeat the request. In streams that pass
+   * unchanged they are not parsed.
+   */
+  readonly unread?: ReadonlySet<string>;
   /** Tokens seen so far; null when the provider sent none. */
   usage(): Usage | null;
   /** True after the provider's terminal event. A stream that ends without it was cut. */

@@ -28,26 +28,27 @@ export interface ImageQuirks {
 /** Image generations of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/images/create). */
 export function imageGenerations(id: string, path: (call: OperationCall) => string, quirks: ImageQuirks = {}): Operation {
   return {
-    ...images(id, quirks.pathOf ?? path),
+    ...imageReplies(id, quirks.pathOf ?? path),
+    ...(quirks.reply ? {} : opaqueImages),
     ...(quirks.repliesWithImage ? { fromBytes: listOfOne } : {}),
     toProvider: (params, call) => {
       const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
       return quirks.request ? quirks.request(body, call) : body;
     },
     fromProvider: (reply, call) => refuseError(id, quirks.reply ? quirks.reply(reply, call) : reply, 'data'),
-    usage: (reply) => imageUsage(reply),
   };
 }
 
 /** Edits and variations: the client's form or JSON is sent unchanged. */
 export function images(id: string, path: (call: OperationCall) => string): Operation {
-  return {
-    path,
-    fromProvider: (reply) => refuseError(id, reply, 'data'),
-    usage: imageUsage,
-    streamReader: () => imageEvents(id),
-  };
+  return { ...imageReplies(id, path), ...opaqueImages, fromProvider: (reply) => refuseError(id, reply, 'data') };
 }
+
+function imageReplies(id: string, path: (call: OperationCall) => string): Operation {
+  return { path, usage: imageUsage, streamReader: () => imageEvents(id) };
+}
+
+const opaqueImages = { opaqueMember: 'b64_json' };
 
 /** Providers report usage behind the previews of an image, the last of which is almost the image. A stream that ends before has an estimate. */
 function imageEvents(id: string): StreamReader {

@@ -37,6 +37,7 @@ export function embeddings(id: string, path: (call: OperationCall) => string, qu
       const shaped = quirks.reply ? quirks.reply(reply, call) : reply;
       return inRequestedEncoding(refuseError(id, shaped, 'data'), call);
     },
+    ...(quirks.reply ? {} : { opaqueMember: 'embedding' }),
     usage: (reply) => (isObject(reply.usage) ? chatUsage(reply.usage) : null),
     // Embeddings are never streamed, but the contract requires a reader.
     streamReader: () => chatStreamReader(id),

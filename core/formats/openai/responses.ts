@@ -99,6 +99,8 @@ export function responsesErrorIn(event: StreamEvent): unknown {
 }
 
 const unusedMembers = ['delta', 'text', 'sequence_number', 'obfuscation'];
+/** Each has all instructions and tools of the request. */
+const unreadEvents = new Set(['response.created', 'response.in_progress', 'response.queued']);
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /** Follows a stream of response events. The terminal event carries the whole response with its token counts. */
@@ -108,6 +110,7 @@ function responsesStreamReader(id: string): StreamReader {
   let error: GatewayError | null = null;
   return {
     unused: unusedMembers,
+    unread: unreadEvents,
     push(given) {
       const { event, data } = given;
       const failure = responsesErrorIn(given);

@@ -63,7 +63,13 @@ export class EventStream {
     this.#growth = new GrowthLimit(() => translator?.repeatedOfRequest?.() ?? 0);
     const isRead = translator === null && decoding === null && reader.unused !== undefined;
     this.#repeats = isRead ? new RepeatedEvents(reader.unused ?? []) : null;
-    this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
+    const unread = isRead ? reader.unread : undefined;
+    this.#parser = createParser({
+      onEvent: ({ event = null, data }) => {
+        if (event !== null && unread?.has(event) && data.startsWith(`{"type":"${event}"`)) this.count++;
+        else this.#take({ event, data: parseData(data) });
+      },
+    });
   }
 
   /** True if the bytes so far end with an event. */
@@ -169,7 +175,7 @@ export class EventStream {
    * that a frame of 1 MB with short lines would take four seconds. A single long line stays in one slice.
    */
   #feed(frame: string): void {
-    const text = isOneLine(frame) || !unread.test(frame) ? frame : readLines(frame);
+    const text = isFewLines(frame) || !unread.test(frame) ? frame : readLines(frame);
     if (text.length > readLinesMax) requireFewLines(text);
     // Without this, the parser would wait for the next frame, because its first character may belong to this line end.
     if (text.length <= sliceChars) return this.#parser.feed(text.endsWith('\r') ? `${text}\n` : text);
@@ -211,9 +217,15 @@ function commentsIn(frame: string): string {
 /** A frame of more characters without an event may have millions of comments. One keeps the connection of the client open. */
 const commentCharsMax = 64 * 1024;
 
-/** True for nearly all frames: one line of data. The expression below takes longer. */
-function isOneLine(frame: string): boolean {
-  return frame.startsWith('data:') && frame.indexOf('\n') === frame.length - 2 && !frame.includes('\r');
+/** True for nearly all frames: a line of data, and perhaps one with the name of the event. The expression below takes longer. */
+function isFewLines(frame: string): boolean {
+  if (frame.includes('\r')) return false;
+  let at = 0;
+  for (let lines = 0; lines < 2 && (frame.startsWith('data:', at) || frame.startsWith('event:', at)); lines++) {
+    at = frame.indexOf('\n', at) + 1;
+    if (at === frame.length - 1) return true;
+  }
+  return false;
 }
 
 /** Matches the beginning of a line that is neither empty nor `data` or `event`. */

@@ -10,9 +10,11 @@ import type { Usage } from '../../contract/values/models/usage.ts';
 import { hasTooManyLines } from '../../contract/values/text/line-limit.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { errorFormatOf } from '../error-format.ts';
+import { isLittleWork } from '../request/json-limits.ts';
 import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import { JsonStepError, parseSteps } from '../request/large-json/parse-steps.ts';
+import { withoutValues } from '../request/large-json/without-values.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
@@ -63,6 +65,12 @@ export function plainReply(
       }
     }
     if (body.length > stepBytes) return largeReply(ctx, adapter, operation, operationCall, reply, count).catch(unusable);
+    const opaque = body.length > opaqueBytesMin ? opaqueMemberOf(ctx, operation) : null;
+    const rest = opaque === null ? null : withoutValues(body, opaque).next().value;
+    if (rest) {
+      const passed = shapeReply(adapter, operation, operationCall, reply, parseObject(rest), count, false);
+      if (passed.kind !== 'json') return passed;
+    }
     const shaped = shapeReply(adapter, operation, operationCall, reply, parseObject(body), count, true);
     if (shaped.kind !== 'json') return shaped;
     return jsonReply(reply, Buffer.from(JSON.stringify(shaped.json)), shaped.json, operationCall);
@@ -79,14 +87,16 @@ async function largeReply(
   given: WholeReply,
   count: CountUsage,
 ): Promise<AttemptReply> {
+  const opaque = opaqueMemberOf(ctx, operation);
+  const rest = opaque === null ? null : await ctx.inTurns(withoutValues(given.body, opaque));
+  if (rest !== null) {
+    const passed = shapeReply(adapter, operation, call, given, await parseLarge(ctx, rest), count, false);
+    if (passed.kind !== 'json') return passed;
+  }
   ctx.holdBytes(given.body.length, 'response');
-  const reply = await ctx.inTurns(parseSteps(given.body)).catch((thrown: unknown) => {
-    if (thrown instanceof JsonStepError) return null;
-    throw thrown;
-  });
   // Plugins that judge the reply would parse it again, in one turn of the event loop.
   const keepsJson = ctx.plan.onAttemptResponse.length > 0;
-  const shaped = shapeReply(adapter, operation, call, given, reply, count, keepsJson);
+  const shaped = shapeReply(adapter, operation, call, given, await parseLarge(ctx, given.body), count, keepsJson);
   if (shaped.kind !== 'json') return shaped;
   return jsonReply(
     given,
@@ -94,6 +104,28 @@ async function largeReply(
     keepsJson ? shaped.json : null,
     call,
   );
+}
+
+/** Name of the member whose long values no one reads in a reply. Null if all of it is to be parsed. */
+function opaqueMemberOf(ctx: RequestContext, { opaqueMember }: Operation): string | null {
+  return ctx.plan.onAttemptResponse.length > 0 ? null : (opaqueMember ?? null);
+}
+
+/** A smaller reply is parsed whole. */
+const opaqueBytesMin = 4096;
+
+/** Parses a reply in turns of the event loop, in one if it is little work. Returns null if it is no JSON object. */
+async function parseLarge(ctx: RequestContext, bytes: Uint8Array): Promise<JsonObject | null> {
+  if (isLittleWork(bytes)) {
+    await ctx.memory?.turn();
+    return parseObject(bytes);
+  }
+  try {
+    return await ctx.inTurns(parseSteps(bytes));
+  } catch (thrown) {
+    if (thrown instanceof JsonStepError) return null;
+    throw thrown;
+  }
 }
 
 function jsonReply(given: WholeReply, body: Uint8Array, json: JsonObject | null, call: OperationCall): AttemptReply {

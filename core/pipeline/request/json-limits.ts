@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { bufferOf } from './large-json/json-steps.ts';
+import { bufferOf, onceWork } from './large-json/json-steps.ts';
 import { StringEnds } from './large-json/string-ends.ts';
 
 const depthMax = 64;
@@ -10,6 +10,8 @@ export const harmlessBytes = 8192;
 const containerWeight = 5;
 /** Estimated heap bytes per value, beside the text itself. */
 const heapBytesPerValue = 24;
+/** Time to parse a number, text or literal in a list beyond that of its bytes, in the unit of `JsonLimits.work`. */
+const workPerListed = 4;
 /** Members of the outer object whose places are noted. */
 const notedMembersMax = 64;
 
@@ -25,6 +27,19 @@ export function checkJsonLimits(text: Uint8Array, valuesMax: number): number {
   return limits.heapBytes;
 }
 
+/** Returns true if JSON text is parsed at once in about a millisecond. */
+export function isLittleWork(text: Uint8Array): boolean {
+  if (text.length > onceWork) return false;
+  const limits = new JsonLimits(Number.POSITIVE_INFINITY);
+  try {
+    limits.push(text);
+    return limits.work <= onceWork;
+  } catch {
+    // More levels or keys than a request may have.
+    return false;
+  }
+}
+
 /** Counts the values of JSON text as its chunks arrive, so that a body is rejected before the rest of it takes memory. */
 export class JsonLimits {
   readonly #valuesMax: number;
@@ -32,6 +47,7 @@ export class JsonLimits {
   #depth = 0;
   #keys = 0;
   #values = 0;
+  #containers = 0;
   #inString = false;
   /** True if the last chunk ended in a backslash that escapes the next byte. */
   #escapes = false;
@@ -51,6 +67,12 @@ export class JsonLimits {
     return this.#bytes + (this.#keys + this.#values) * heapBytesPerValue;
   }
 
+  /** Estimated time to parse the text: 256 Ki is about a millisecond, whether it consists of objects, of vectors or of text. */
+  get work(): number {
+    const weighed = this.#containers * containerWeight;
+    return this.#bytes + (this.#keys + weighed) * heapBytesPerValue + (this.#values - weighed) * workPerListed;
+  }
+
   /** The places of the members of the outer object in valid JSON, as in `JsonLayout`. Null if it has more than 64. */
   get ranges(): readonly number[] | null {
     return this.#ranges;
@@ -66,7 +88,7 @@ export class JsonLimits {
     const base = this.#bytes;
     this.#bytes += bytes.length;
     const valuesMax = this.#valuesMax;
-    let [depth, keys, values] = [this.#depth, this.#keys, this.#values];
+    let [depth, keys, values, containers] = [this.#depth, this.#keys, this.#values, this.#containers];
     for (let i = this.#inString ? this.#skipString(ends, bytes.length, 0) : 0; i < bytes.length; i++) {
       switch (bytes[i]) {
         case 0x22: // "
@@ -88,6 +110,7 @@ export class JsonLimits {
           if (++depth > depthMax) {
             throw new GatewayError('bad_request', { message: `The body is nested deeper than ${depthMax} levels` });
           }
+          containers++;
           values += containerWeight;
           if (values > valuesMax) throw tooManyValues(valuesMax);
           break;
@@ -101,6 +124,7 @@ export class JsonLimits {
     this.#depth = depth;
     this.#keys = keys;
     this.#values = values;
+    this.#containers = containers;
   }
 
   #beginValue(at: number): void {

@@ -8,7 +8,7 @@ import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { asksForStream } from './asks-for-stream.ts';
 import { fieldsInHead, formHeadBytes, formStepBytes, paramSteps, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
-import { onceBytes, stepBytes } from './large-json/json-steps.ts';
+import { onceWork, stepBytes } from './large-json/json-steps.ts';
 import { JsonStepError, parseSteps } from './large-json/parse-steps.ts';
 import { peekBody } from './peek-body.ts';
 
@@ -41,7 +41,7 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   const onChunk = isSmall ? undefined : (chunk: Uint8Array) => counted.push(chunk);
   ctx.body = await ctx.readBytes(limits.jsonBytesMax, onChunk);
   if (!isSmall) ctx.holdBytes(counted.heapBytes);
-  ctx.needsSteps = counted.heapBytes > onceBytes;
+  ctx.needsSteps = counted.work > onceWork;
   const isShort = ctx.body.length <= stepBytes;
   const params = isShort && !ctx.needsSteps ? parseBody(ctx.body) : await parseLargeBody(ctx, ctx.body);
   ctx.setParams(params);

@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer';
 
 /** Bytes of JSON that one step parses or writes: about a millisecond of work. */
 export const stepBytes = 64 * 1024;
-/** Estimated heap bytes (`JsonLimits`) of a request that is parsed or written at once: about a millisecond of work. */
-export const onceBytes = 4 * stepBytes;
+/** Work (`JsonLimits.work`) of parsing or writing a body at once: about a millisecond. */
+export const onceWork = 4 * stepBytes;
 /** Bytes that one step scans or copies without parsing them. */
 export const copyBytes = 16 * stepBytes;
 

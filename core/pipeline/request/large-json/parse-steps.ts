@@ -1,4 +1,4 @@
-import { Buffer } from 'node:buffer';
+import { Buffer, isAscii } from 'node:buffer';
 import type { JsonObject } from '../../../contract/values/json/json.ts';
 import { validTextOf } from '../../../contract/values/text/utf8.ts';
 import { bufferOf, copyBytes, stepBytes } from './json-steps.ts';
@@ -260,8 +260,8 @@ class StepParser {
     let plainUpTo = start;
     while (plainUpTo < end) {
       const limit = Math.min(plainUpTo + copyBytes, end);
-      plainUpTo = skipPlain(this.#bytes, plainUpTo, limit);
-      if (plainUpTo < limit) break;
+      if (!this.#isPlain(plainUpTo, limit)) break;
+      plainUpTo = limit;
       yield;
     }
     // The longest step: V8 accepts the characters of a long string only as a whole.
@@ -279,6 +279,12 @@ class StepParser {
       yield;
     }
     return text;
+  }
+
+  /** True if the bytes are ASCII characters that stand for themselves in JSON. */
+  #isPlain(start: number, end: number): boolean {
+    const bytes = this.#bytes.subarray(start, end);
+    return isAscii(bytes) && !bytes.includes(backslash) && !this.#ends.hasControls(start, end);
   }
 
   get #top(): Frame {
@@ -304,17 +310,6 @@ function pieceEnd(bytes: Buffer, start: number, wanted: number, end: number): nu
   while (at > start && bytes[at - 1] === backslash) at--;
   while (at < cut) at += bytes[at] !== backslash ? 1 : bytes[at + 1] === lowerU ? escapeBytes : 2;
   return Math.min(at, end);
-}
-
-/** First index from `start` on whose byte is not an ASCII character that stands for itself in JSON; `end` if there is none. */
-function skipPlain(bytes: Buffer, start: number, end: number): number {
-  let at = start;
-  while (at < end) {
-    const code = bytes[at] as number;
-    if (code < 0x20 || code > 0x7e || code === backslash) break;
-    at++;
-  }
-  return at;
 }
 
 function isSpace(code: number): boolean {

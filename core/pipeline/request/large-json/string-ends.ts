@@ -5,7 +5,7 @@ const backslash = 0x5c;
 /** Bytes looked at before a search is called: most strings are short, and some consist of escapes. */
 const nearBytes = 512;
 
-/** Finds the ends of strings in bytes of JSON. Takes 0.3 ns per byte of most strings, 2 ns per byte at most, and next to nothing in long ones. */
+/** Finds the ends of strings, and control characters in them, in bytes of JSON. Takes 0.3 ns per byte of most strings, 2 ns per byte at most, and next to nothing in long ones. */
 export class StringEnds {
   readonly #bytes: Buffer;
   /** The same bytes, four at a time. */
@@ -47,6 +47,22 @@ export class StringEnds {
       } else at = stop + 1;
     }
     return -at;
+  }
+
+  /** True if a control character, which JSON has in no string, is between these indexes. */
+  hasControls(start: number, end: number): boolean {
+    const bytes = this.#bytes;
+    const words = this.#words;
+    let at = start;
+    for (; at < end && ((at + this.#lead) & 3) !== 0; at++) if ((bytes[at] as number) < 0x20) return true;
+    let word = (at + this.#lead) >> 2;
+    for (const last = (end + this.#lead) >> 2; word < last; word++) {
+      const four = words[word] as number;
+      // True for a word with a byte that becomes negative.
+      if ((four - 0x20202020) & ~four & 0x80808080) return true;
+    }
+    for (at = Math.max(at, (word << 2) - this.#lead); at < end; at++) if ((bytes[at] as number) < 0x20) return true;
+    return false;
   }
 
   /** The begin of the first word from `start` on that has a quote or a backslash, or that `limit` cuts. `start` is the begin of a word. */

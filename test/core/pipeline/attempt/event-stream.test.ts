@@ -93,3 +93,11 @@ it.each<[string, StreamTranslator | null, number]>([
   for (let i = 0; i < 35; i++) stream.push(event);
   expect(held).toBe(expected);
 });
+
+it('event stream: counts events that the reader does not read, and parses those whose type is another', () => {
+  const events: unknown[] = [];
+  const reading: StreamReader = { ...reader, unused: [], unread: new Set(['created']), push: ({ data }) => events.push(data) };
+  const stream = new EventStream(reading, null);
+  stream.push(Buffer.from('event: created\ndata: {"type":"created",no JSON}\n\nevent: created\ndata: {"type":"error"}\n\n'));
+  expect([stream.count, events]).toEqual([2, [{ type: 'error' }]]);
+});

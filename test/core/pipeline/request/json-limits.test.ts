@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkJsonLimits, JsonLimits } from '../../../../core/pipeline/request/json-limits.ts';
+import { checkJsonLimits, isLittleWork, JsonLimits } from '../../../../core/pipeline/request/json-limits.ts';
 
 const valuesMax = 500_000;
 const pad = `"pad":"${'a'.repeat(9000)}"`;
@@ -54,5 +54,19 @@ describe('limits of JSON text before it is parsed', () => {
     const numbers = `[${'1,'.repeat(100_000)}1]`;
     expect(check(numbers)).toBe(numbers.length + 24 * 100_005);
     expect(check(`"${'a'.repeat(1_000_000)}"`)).toBe(1_000_002);
+  });
+
+  it('estimate the time of parsing by objects, names and bytes, and less by numbers', () => {
+    const workOf = (text: string): number => {
+      const limits = new JsonLimits(valuesMax);
+      limits.push(Buffer.from(text));
+      return limits.work;
+    };
+    expect(workOf('[1,2,3]')).toBe(7 + 24 * 5 + 4 * 2);
+    expect(workOf('{"a":{},"b":1}')).toBe(14 + 24 * (2 * 5 + 2) + 4);
+    expect(isLittleWork(Buffer.from(`[${'12345,'.repeat(20_000)}1]`))).toBe(true);
+    for (const text of [`[${'{},'.repeat(20_000)}1]`, '['.repeat(70), `[${'1,'.repeat(200_000)}1]`, `"${'a'.repeat(300_000)}"`]) {
+      expect(isLittleWork(Buffer.from(text))).toBe(false);
+    }
   });
 });

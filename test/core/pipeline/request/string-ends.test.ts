@@ -28,3 +28,21 @@ it.each([0, 1, 2, 3])('StringEnds finds each end in memory that begins %i bytes 
     expect([round, length, start, limit, found]).toEqual([round, length, start, limit, expected(bytes, start, limit)]);
   }
 });
+
+it.each([0, 1, 2, 3])('StringEnds finds each control character in memory that begins %i bytes after a word', (lead) => {
+  const bytes = Buffer.from(new ArrayBuffer(64)).subarray(lead, lead + 40);
+  for (let byte = 0; byte < 256; byte++) {
+    for (let at = 0; at < 13; at++) {
+      bytes.fill(0x20 + ((byte * 7 + at) % 224));
+      bytes[at] = byte;
+      const ends = new StringEnds(bytes);
+      const found = [
+        ends.hasControls(0, 13),
+        ends.hasControls(at, at + 1),
+        ends.hasControls(0, at),
+        ends.hasControls(at + 1, 13),
+      ];
+      expect([byte, at, ...found]).toEqual([byte, at, byte < 0x20, byte < 0x20, false, false]);
+    }
+  }
+});
