@@ -1,6 +1,7 @@
 import { emptyRecord, type RequestRecord } from '../../core/contract/plugin/record/record.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { ImageRates } from '../../core/contract/values/models/image-rate.ts';
+import { toolUnits } from '../../core/contract/values/models/usage.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { priceRecord, publicModel, savedPricing } from '../pricing/price-record.ts';
@@ -70,14 +71,12 @@ function longRates(costOf: CostOf, inputTokens: number): Pick<ModelRates, 'input
   };
 }
 
-/** Returns the cost of one search of each kind. Absent: no price. */
+/** Returns the cost of one call of each kind of tool that the provider runs. Absent: no price. */
 function searchRates(costOf: CostOf): Record<string, number> {
   const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0 };
-  const found = searchUnits.map((unit) => [unit, costOf({ media: { ...media, units: { [unit]: 1 } } })] as const);
+  const found = toolUnits.map((unit) => [unit, costOf({ media: { ...media, units: { [unit]: 1 } } })] as const);
   return Object.fromEntries(found.flatMap(([unit, cost]) => (cost === null ? [] : [[unit, cost / nanoPerMicro]])));
 }
-
-const searchUnits = ['web_search', 'grounded_prompts', 'file_search'] as const;
 
 /** Returns the cost of one image of each quality and size in the table. Null: no price for images. */
 function imageRates(costOf: CostOf, table: Readonly<Record<string, Readonly<Record<string, unknown>>>>): ImageRates | null {

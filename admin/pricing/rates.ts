@@ -1,5 +1,6 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
+import { toolUnits } from '../../core/contract/values/models/usage.ts';
 import type { UnlistedPrice } from '../../core/provider-settings/provider-prices.ts';
 import { priceNamesOf, pricesOf } from '../../core/providers/declarations.ts';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
@@ -27,7 +28,7 @@ function halved(prices: Readonly<Record<string, number>>): Record<string, number
 }
 
 /** Units with the usual price in batches: https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool */
-export const fullPriceUnits: ReadonlySet<string> = new Set(['web_search', 'grounded_prompts', 'file_search']);
+export const fullPriceUnits: ReadonlySet<string> = new Set<string>(toolUnits);
 
 /** Default batch price of providers, as a factor of the normal price. */
 export const batchFactor = 0.5;

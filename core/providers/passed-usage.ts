@@ -3,11 +3,11 @@ import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { serviceTierOf, statedCount, type Usage } from '../contract/values/models/usage.ts';
 import { usageOf as messagesUsage } from '../formats/anthropic/usage.ts';
 import { interactionsPassed } from '../formats/gemini/interactions-usage.ts';
-import { queriesOf, withSearches } from '../formats/gemini/searches.ts';
+import { addQueries, newSearches, withSearches } from '../formats/gemini/searches.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
 import { chatUsage } from '../formats/openai/chat-usage.ts';
-import { fileSearchType, responsesUsage, usageOfResponse, withFileSearches } from '../formats/openai/responses.ts';
+import { responsesUsage, usageOfResponse, withToolCalls } from '../formats/openai/responses.ts';
 import { eventStream } from './bedrock/event-stream.ts';
 import { bedrockPassed } from './bedrock/passed-usage.ts';
 import { coherePassed } from './cohere/passed-usage.ts';
@@ -15,8 +15,11 @@ import { groqPassed } from './groq/passed-usage.ts';
 import { ollamaPassed } from './ollama/passed-usage.ts';
 
 const gemini: PassedFormat = {
-  locations: { usageMetadata: true, 'candidates[]': { groundingMetadata: { webSearchQueries: true } } },
-  bare: ['candidates[].groundingMetadata.webSearchQueries'],
+  locations: {
+    usageMetadata: true,
+    'candidates[]': { groundingMetadata: { webSearchQueries: true, 'groundingChunks[]': { maps: { uri: true } } } },
+  },
+  bare: ['webSearchQueries', 'groundingChunks[].maps.uri'].map((path) => `candidates[].groundingMetadata.${path}`),
   read: (counts) =>
     hasCount(counts, 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount') ? geminiPassed(withCandidates(counts)) : null,
 };
@@ -92,27 +95,30 @@ function countsOf(counts: JsonObject): Usage | null {
   return null;
 }
 
-/** Returns counts without the queries and types that replies of other formats may also have. Records do not contain them. */
+/** Returns counts without the queries, places and types that replies of other formats may also have. Records do not contain them. */
 function withoutTools(raw: JsonObject): JsonObject {
-  if (!isTally(raw.webSearchQueries) && !isTally(raw.type)) return raw;
-  const { webSearchQueries: _queries, type: _types, ...counts } = raw;
-  return counts;
+  if (!tallyNames.some((name) => isTally(raw[name]))) return raw;
+  return Object.fromEntries(Object.entries(raw).filter(([name, value]) => !(tallyNames.includes(name) && isTally(value))));
 }
+
+const tallyNames = ['webSearchQueries', 'uri', 'type'];
 
 function isTally(value: unknown): value is ReadonlyMap<string, number> {
   return value instanceof Map;
 }
 
-/** `webSearchQueries` has the queries of all candidates of all events. */
-function geminiPassed({ webSearchQueries: sent, ...counts }: JsonObject): Usage {
-  const webSearchQueries = isTally(sent) ? [...sent.keys()] : [];
-  return withSearches(geminiUsage(counts), queriesOf([{ groundingMetadata: { webSearchQueries } }]));
+/** `webSearchQueries` has the queries of all candidates of all events, and `uri` the sources of Google Maps. */
+function geminiPassed({ webSearchQueries, uri, ...counts }: JsonObject): Usage {
+  const searches = newSearches();
+  if (isTally(webSearchQueries)) addQueries(searches, [...webSearchQueries.keys()]);
+  searches.hasMaps = isTally(uri);
+  return withSearches(geminiUsage(counts), searches);
 }
 
 /** `type` has the types of the items of a response. */
 function ofItems({ type, ...counts }: JsonObject): Usage {
   const usage = inputOutputUsage(withTools(counts));
-  return isTally(type) ? withFileSearches(usage, type.get(fileSearchType) ?? 0) : usage;
+  return isTally(type) ? withToolCalls(usage, (name) => type.get(name) ?? 0) : usage;
 }
 
 /** The Live API calls them responses: https://ai.google.dev/api/live#usagemetadata */

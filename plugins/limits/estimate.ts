@@ -163,7 +163,7 @@ function tokensIn(value: unknown, key: string, depth: number, holder: JsonObject
   return sum;
 }
 
-/** Micro-USD, rounded up, including the requested images and searches. */
+/** Micro-USD, rounded up, including the requested images and tools of the provider. */
 export function estimatedCost(
   ctx: RequestContext,
   { input, output }: { input: number; output: number },
@@ -174,7 +174,7 @@ export function estimatedCost(
   const asked = [rates, ...tiers.flatMap((tier) => ratesOfTier(rates.tiers, tier) ?? [])];
   const dearest = (kind: 'input' | 'output'): number =>
     Math.max(...asked.map((one) => one[kind])) * sizeFactor(rates, input, kind);
-  const tokens = input * dearest('input') + output * dearest('output') + searchesAsked(ctx, rates);
+  const tokens = input * dearest('input') + output * dearest('output') + toolsAsked(ctx, rates);
   if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
   const { images } = rates;
   const sent = sentParams(ctx, ctx.plan.targets, imageKeys);
@@ -188,14 +188,16 @@ function sizeFactor(rates: ModelRates, input: number, kind: 'input' | 'output' |
   return size && rates[kind] > 0 ? size[kind] / rates[kind] : 1;
 }
 
-/** Returns the price of the searches that tools of the provider may run: as many as a tool states, otherwise one. */
-function searchesAsked(ctx: RequestContext, { searches }: ModelRates): number {
+/** Returns the price of the calls that tools of the provider may run: as many as a tool states, otherwise one. */
+function toolsAsked(ctx: RequestContext, { searches }: ModelRates): number {
   if (!searches) return 0;
-  const { file_search: file = 0, ...ofWeb } = searches;
+  const { file_search: file = 0, code_interpreter: code = 0, maps_prompts: maps = 0, ...ofWeb } = searches;
   const web = Math.max(0, ...Object.values(ofWeb));
   const each = sentParams(ctx, ctx.plan.targets, ['tools', 'web_search_options']).map(({ tools, web_search_options }) => {
     const ofTools = objectsIn(tools).map((tool) => {
       if (tool.type === 'file_search') return file;
+      if (tool.type === 'code_interpreter') return code;
+      if (isNamed(tool, namedMaps)) return maps;
       return isWebSearch(tool) ? countOf(tool.max_uses) * web : 0;
     });
     return ofTools.reduce((sum, price) => sum + price, isObject(web_search_options) ? web : 0);
@@ -203,19 +205,24 @@ function searchesAsked(ctx: RequestContext, { searches }: ModelRates): number {
   return Math.max(0, ...each);
 }
 
-/**
- * True for a tool that the provider runs, in the format of OpenAI, Anthropic or Gemini. A function with a description or parameters is called by the
- * client, whatever its name is. Clients that can only send functions name Google's tools in one without other members.
- */
+/** True for a search that the provider runs, in the format of OpenAI, Anthropic or Gemini. */
 function isWebSearch(tool: JsonObject): boolean {
-  if (typeof tool.type === 'string' && tool.type.startsWith('web_search')) return true;
-  const names = Object.keys(isObject(tool.function) ? {} : tool);
-  if (isObject(tool.function) && Object.keys(tool.function).length === 1) names.push(String(tool.function.name));
-  return names.some((name) => namedSearches.has(name.replaceAll('_', '').toLowerCase()));
+  return (typeof tool.type === 'string' && tool.type.startsWith('web_search')) || isNamed(tool, namedSearches);
 }
 
-/** Names of Google's tools that search, without underscores and in lower case. */
+/**
+ * True for one of these tools of Google. A function with a description or parameters is called by the client, whatever its name is. Clients that can
+ * only send functions name Google's tools in one without other members.
+ */
+function isNamed(tool: JsonObject, tools: ReadonlySet<string>): boolean {
+  const names = Object.keys(isObject(tool.function) ? {} : tool);
+  if (isObject(tool.function) && Object.keys(tool.function).length === 1) names.push(String(tool.function.name));
+  return names.some((name) => tools.has(name.replaceAll('_', '').toLowerCase()));
+}
+
+/** Names of Google's tools, without underscores and in lower case. */
 const namedSearches: ReadonlySet<string> = new Set(['googlesearch', 'googlesearchretrieval', 'enterprisewebsearch']);
+const namedMaps: ReadonlySet<string> = new Set(['googlemaps']);
 
 /** Undefined: the tier has no price of its own. Callers and providers choose its name. */
 function ratesOfTier(tiers: ModelRates['tiers'], tier: string | null) {

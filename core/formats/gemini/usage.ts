@@ -6,11 +6,11 @@ import { emptyUsage, serviceTierOf, statedCount, totalTokens, type Usage } from 
 import { ChoiceEnds } from '../choice-ends.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
-import { addQueries, queriesOf, withSearches } from './searches.ts';
+import { addGrounding, newSearches, searchesOf, withSearches } from './searches.ts';
 
 /** Returns the tokens and searches of a plain generateContent reply. Null if it carries no `usageMetadata`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
-  return isObject(reply.usageMetadata) ? withSearches(usageOf(reply.usageMetadata), queriesOf(reply.candidates)) : null;
+  return isObject(reply.usageMetadata) ? withSearches(usageOf(reply.usageMetadata), searchesOf(reply.candidates)) : null;
 }
 
 /** Converts Gemini's token counts. Its prompt count includes cached tokens; its candidates count excludes reasoning. */
@@ -69,7 +69,7 @@ export function geminiStreamReader(provider: string): StreamReader {
   let refused = false;
   let error: GatewayError | null = null;
   const choices = new ChoiceEnds();
-  const queries = new Set<string>();
+  const searches = newSearches();
   return {
     push({ data }) {
       if (!isObject(data)) return;
@@ -78,10 +78,10 @@ export function geminiStreamReader(provider: string): StreamReader {
       if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') refused = true;
       for (const candidate of objectsIn(data.candidates)) {
         choices.follow(candidate.index ?? 0, typeof candidate.finishReason === 'string');
-        addQueries(queries, candidate);
+        addGrounding(searches, candidate);
       }
     },
-    usage: () => (counts === null ? null : withSearches(usageOf(counts), queries)),
+    usage: () => (counts === null ? null : withSearches(usageOf(counts), searches)),
     complete: () => error === null && (refused || choices.areComplete),
     error: () => error,
   };

@@ -2,7 +2,7 @@ import type { Operation, OperationCall } from '../../contract/provider/provider.
 import type { StreamEvent, StreamReader } from '../../contract/provider/stream-event.ts';
 import type { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
-import { emptyUsage, serviceTierOf, type Usage } from '../../contract/values/models/usage.ts';
+import { emptyUsage, serviceTierOf, type Usage, type UsageUnit } from '../../contract/values/models/usage.ts';
 import { isSealedHere } from '../../translate/responses-over-chat/sealed-reasoning.ts';
 import { noteOnce } from '../note-once.ts';
 import { errorIn } from './chat-stream-reader.ts';
@@ -40,8 +40,8 @@ function isSealed(item: unknown): boolean {
 
 /**
  * Returns the usage of a response; null if it has none. `raw` also has its `tool_usage`: searches that OpenAI bills per request, and tokens of
- * images with the model that has made them. `svg_usage` has the tokens of each SVG with the model that has written it. Searches in stores of files are
- * counted by their items.
+ * images with the model that has made them. `svg_usage` has the tokens of each SVG with the model that has written it. Searches in stores of files and
+ * runs of code are counted by their items.
  */
 export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: used, tools, output }: JsonObject): Usage | null {
   if (!isObject(usage)) return null;
@@ -51,16 +51,20 @@ export function usageOfResponse({ usage, service_tier: serviceTier, tool_usage: 
     ...(svgUsage.length > 0 ? { svg_usage: svgUsage } : {}),
   };
   const raw = Object.keys(beside).length === 0 ? usage : { ...usage, ...beside };
-  const searches = objectsIn(output).filter(({ type }) => type === fileSearchType).length;
-  return withFileSearches(responsesUsage(raw, serviceTier), searches);
+  const items = objectsIn(output);
+  return withToolCalls(responsesUsage(raw, serviceTier), (type) => items.filter((item) => item.type === type).length);
 }
 
-/** The type of output items that are searches in stores of files. */
-export const fileSearchType = 'file_search_call';
+/** Units of tools that OpenAI bills beside the tokens, by the type of their items. Its usage does not count them. */
+const toolUnits: readonly (readonly [type: string, unit: UsageUnit])[] = [
+  ['file_search_call', 'file_search'],
+  ['code_interpreter_call', 'code_interpreter'],
+];
 
-/** Returns the usage with this number of searches in stores of files. */
-export function withFileSearches(usage: Usage, searches: number): Usage {
-  return searches === 0 ? usage : { ...usage, units: { ...usage.units, file_search: searches } };
+/** Returns the usage with the calls of tools. `countOf` returns the number of items of a type. */
+export function withToolCalls(usage: Usage, countOf: (type: string) => number): Usage {
+  const found = toolUnits.map(([type, unit]) => [unit, countOf(type)] as const).filter(([, count]) => count > 0);
+  return found.length === 0 ? usage : { ...usage, units: { ...usage.units, ...Object.fromEntries(found) } };
 }
 
 function withImageModel(used: JsonObject, tools: unknown): JsonObject {

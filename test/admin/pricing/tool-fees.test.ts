@@ -77,6 +77,14 @@ describe('tools that a provider runs', () => {
     expect(configuredBatchRates(saved, null)?.units).toEqual({ web_search: 10_000, pages: 1_000 });
   });
 
+  it.each<[string, string, object]>([
+    ['openai', 'gpt-5', { code_interpreter: 2 }],
+    ['google', 'gemini-2.5-flash', { maps_prompts: 1 }],
+  ])('are named if they have no public price: %s', (provider, model, units) => {
+    const price = priceOf({ provider, model, ...call, media: { ...noMedia, units } });
+    expect(price).toMatchObject({ costNanoUsd: expect.any(Number), unpriced: Object.keys(units) });
+  });
+
   it('cost the same in every service tier', () => {
     const flex = priceOf({ provider: 'google', model: 'gemini-2.5-pro', serviceTier: 'flex', ...call, ...grounded(3) });
     expect(flex.costNanoUsd).toBe((1_000 * 1_250 + 100 * 10_000) / 2 + 35e6);

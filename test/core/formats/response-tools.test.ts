@@ -16,14 +16,15 @@ it('the usage of a response has the billed calls of tools, in plain replies, str
   expect(usageOfLine(response)).toMatchObject(counted);
 });
 
-it('the usage of a response counts its searches in stores of files, in plain replies, streams and batches', () => {
-  const output = [{ type: 'file_search_call' }, { type: 'web_search_call' }, { type: 'file_search_call' }, { type: 'message' }];
+it('the usage of a response counts searches in stores of files and runs of code, in plain replies, streams and batches', () => {
+  const types = ['file_search_call', 'web_search_call', 'code_interpreter_call', 'file_search_call', 'message'];
+  const output = types.map((type) => ({ type }));
   const searched = { object: 'response', output, usage };
   const operation = responses('openai', () => '/responses');
   const reader = operation.streamReader?.();
   reader?.push({ event: 'response.completed', data: { type: 'response.completed', response: searched } });
   for (const counts of [operation.usage?.(searched), reader?.usage(), usageOfLine(searched)])
-    expect(counts).toMatchObject({ inputTokens: 20, units: { file_search: 2 }, raw: usage });
+    expect(counts).toMatchObject({ inputTokens: 20, units: { file_search: 2, code_interpreter: 1 }, raw: usage });
 });
 
 it('a response without calls of tools has its own usage object', () => {

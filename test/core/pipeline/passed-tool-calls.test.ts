@@ -23,6 +23,9 @@ const events = 'text/event-stream';
 const sse = (...items: readonly object[]): string => items.map((item) => `data: ${JSON.stringify(item)}\n\n`).join('');
 const usageMetadata = { promptTokenCount: 12, candidatesTokenCount: 5, totalTokenCount: 17 };
 const grounded = (...webSearchQueries: string[]) => [{ groundingMetadata: { webSearchQueries } }];
+const places = [
+  { groundingMetadata: { groundingChunks: [{ web: { uri: 'a' } }, { maps: { uri: 'b' } }, { maps: { uri: 'c' } }] } },
+];
 const usage = { input_tokens: 9, output_tokens: 6 };
 const output = ['reasoning', 'file_search_call', 'file_search_call', 'message'].map((type) => ({ type }));
 
@@ -43,6 +46,30 @@ describe('tools in pass-through replies', () => {
       events,
       { web_search: 2, grounded_prompts: 1 },
       usageMetadata,
+    ],
+    [
+      'places of Google Maps',
+      '/models/gemini-x:generateContent',
+      JSON.stringify({ candidates: places, usageMetadata }),
+      undefined,
+      { maps_prompts: 1 },
+      usageMetadata,
+    ],
+    [
+      'places of Google Maps in a stream',
+      '/models/gemini-x:streamGenerateContent',
+      sse({ candidates: places }, { candidates: grounded('rain'), usageMetadata }),
+      events,
+      { web_search: 1, grounded_prompts: 1, maps_prompts: 1 },
+      usageMetadata,
+    ],
+    [
+      'runs of code',
+      '/proxy/responses',
+      JSON.stringify({ output: [{ type: 'code_interpreter_call' }, ...output], usage }),
+      undefined,
+      { file_search: 2, code_interpreter: 1 },
+      usage,
     ],
     ['searches of files', '/proxy/responses', JSON.stringify({ output, usage }), undefined, { file_search: 2 }, usage],
     [

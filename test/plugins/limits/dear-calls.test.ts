@@ -47,11 +47,14 @@ describe('a budget of cost', () => {
     ['a search of Gemini that a function names', { tools: [{ type: 'function', function: { name: 'googleSearch' } }] }, 412],
     ['one search in files, which costs less', { tools: [{ type: 'file_search' }] }, 200],
     ['two searches in files', { tools: [{ type: 'file_search' }, { type: 'file_search' }] }, 412],
+    ['runs of code', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, 412],
+    ['places of Google Maps', { tools: [{ googleMaps: {} }] }, 412],
     ['a function of the client that has the name of one', { tools: [clientFunction] }, 200],
     ['a function of the client', { tools: [{ type: 'function', function: { name: 'web_search' } }] }, 200],
-  ])('reserves searches that a provider may run: %s', async (_what, members, status) => {
+  ])('reserves calls of tools that a provider may run: %s', async (_what, members, status) => {
     const { ask, ledger } = start({ usageLimits: budgetOf(0.01, 'cost') });
-    ledger.rates.set('gpt-5', { input: 1, output: 1, cacheRead: 0, searches: { web_search: 10_000, file_search: 6_000 } });
+    const searches = { web_search: 10_000, file_search: 6_000, code_interpreter: 30_000, maps_prompts: 25_000 };
+    ledger.rates.set('gpt-5', { input: 1, output: 1, cacheRead: 0, searches });
     expect((await ask({}, { ...body, ...members })).status).toBe(status);
   });
 

@@ -95,7 +95,7 @@ const modelRates = v.object({
   tiers: v.optional(v.record(v.string(), v.object(tokenRates))),
   /** The same for calls with more input tokens than `above`, in ascending order. Absent if long calls cost the same. */
   sizes: v.optional(v.array(v.object({ above: v.number(), ...tokenRates }))),
-  /** Price of one search that the provider runs, by the unit that counts it, such as `web_search`. */
+  /** Price of one call of a tool that the provider runs, by the unit that counts it, such as `web_search`. */
   searches: v.optional(v.record(v.string(), v.number())),
   /** Price of one image, if the model prices images. */
   images: v.optional(v.record(v.string(), v.record(v.string(), v.number()))),

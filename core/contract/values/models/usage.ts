@@ -1,13 +1,13 @@
 import type { JsonObject } from '../json/json.ts';
 
 /**
- * Units of usage other than tokens. `audio_seconds` counts transcribed input, `characters` the text of speech, `web_search` queries that a provider has
- * sent to a search engine, `grounded_prompts` requests with such a query, `file_search` searches in stores of files.
+ * Units of tools that a provider runs: `web_search` queries that it has sent to a search engine, `grounded_prompts` requests with such a query,
+ * `file_search` searches in stores of files, `maps_prompts` requests whose reply has sources of Google Maps, `code_interpreter` runs of code in a container.
  */
-export const usageUnits = [
-  ...(['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const),
-  ...(['web_search', 'grounded_prompts', 'file_search'] as const),
-] as const;
+export const toolUnits = ['web_search', 'grounded_prompts', 'file_search', 'maps_prompts', 'code_interpreter'] as const;
+
+/** Units of usage other than tokens. `audio_seconds` counts transcribed input, `characters` the text of speech. */
+export const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages', ...toolUnits] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
 /** Value of `units` if nothing is counted in other units than tokens. Always the same object. */
