@@ -77,7 +77,7 @@ describe('tools that a provider runs', () => {
     expect(configuredBatchRates(saved, null)?.units).toEqual({ web_search: 10_000, pages: 1_000 });
   });
 
-  it.each<[string, string, object]>([
+  it.each<[string, string, Record<string, number>]>([
     ['openai', 'gpt-5', { code_interpreter: 2 }],
     ['google', 'gemini-2.5-flash', { maps_prompts: 1 }],
   ])('are named if they have no public price: %s', (provider, model, units) => {
