@@ -86,7 +86,32 @@ it.each<[string, BillFormat, unknown, unknown[]]>([
     'aws_cur',
     'line_item_usage_start_date,line_item_product_code,line_item_usage_type,line_item_unblended_cost,product_product_name\n' +
       '2026-11-01 00:00:00.000,abc123,EUC1-MP:EUC1_InputTokenCount-Units,1.5,Claude Sonnet (Amazon Bedrock Edition)\n',
-    [line('2026-11-01', 'MP:EUC1_InputTokenCount-Units', 1.5e9)],
+    [line('2026-11-01', 'Claude Sonnet', 1.5e9)],
+  ],
+  [
+    'AWS, second version, models of the marketplace whose usage types are equal',
+    'aws_cur',
+    `line_item_usage_start_date,line_item_product_code,line_item_usage_type,line_item_unblended_cost,product\n${[
+      ['a1', 'InputTokenCount-Units', 1, 'Claude Haiku 4.5'],
+      ['b2', 'InputTokenCount-Units', 2, 'Claude Opus 4.5'],
+      ['a1', 'OutputTokenCount_Global-Units', 4, 'Claude Haiku 4.5'],
+    ]
+      .map(
+        ([code, kind, cost, model]) =>
+          `2026-11-01,${code},USE1-MP:USE1_${kind},${cost},"{""product_name"":""${model} (Amazon Bedrock Edition)""}"\n`,
+      )
+      .join('')}2026-11-01,c3,USE1-MP:x,8,"{""product_name"":""Other""}"\n2026-11-01,AmazonBedrock,EU-NovaPro-input-tokens,16,{}\n`,
+    [line('2026-11-01', 'Claude Haiku 4.5', 5e9), line('2026-11-01', 'Claude Opus 4.5', 2e9), line('2026-11-01', 'NovaPro', 16e9)],
+  ],
+  [
+    'AWS, usage in tiers and at the Mantle endpoint',
+    'aws_cur',
+    'line_item_usage_start_date,line_item_product_code,line_item_usage_type,line_item_unblended_cost\n' +
+      '2026-11-01,AmazonBedrock,USE1-xai.grok-4.3-mantle-input-tokens-flex,1\n' +
+      '2026-11-01,AmazonBedrock,USE1-xai.grok-4.3-mantle-output-tokens-standard,2\n' +
+      '2026-11-01,AmazonBedrock,APN1-NovaPro-cache-read-input-token-count-priority,4\n' +
+      '2026-11-01,AmazonBedrock,APN1-NovaPro-output-tokens-latency-optimized,8\n',
+    [line('2026-11-01', 'NovaPro', 12e9), line('2026-11-01', 'xai.grok-4.3', 3e9)],
   ],
   [
     'CSV, with a byte order mark, quotes, a credit and columns in another order',
