@@ -7,7 +7,7 @@ import { requireDollars, toDay, toNanoDollars } from './values.ts';
 
 /**
  * Reads pages of OpenAI's `GET /v1/organization/costs`. With `group_by=line_item` a line names a model and a kind of token, such as
- * `gpt-4o-2024-08-06, cached input`; the part after the last comma is left out.
+ * `gpt-4o-2024-08-06, cached input`, `gpt-image-1 image, output` or `priority | gpt-5.6, output, long context`. Only the model is kept of these.
  */
 export async function readOpenAiCosts(data: unknown): Promise<BilledLine[]> {
   return flatMapInTurns(readPages(data), ({ bucket, result, location }) => {
@@ -17,9 +17,19 @@ export async function readOpenAiCosts(data: unknown): Promise<BilledLine[]> {
     if (item !== null && item !== undefined && typeof item !== 'string')
       throw invalid(`${location}.line_item: a text is expected`);
     const day = toDay(bucket.start_time, `${location}: start_time of its bucket`);
-    const name = typeof item === 'string' ? item.replace(/,[^,]*$/, '').trim() : null;
+    const name = typeof item === 'string' ? modelOf(item) : null;
     return [
       { day, name, costNano: toNanoDollars(amount.value, `${location}.amount.value`), inputTokens: null, outputTokens: null },
     ];
   });
+}
+
+/** Returns the item itself if it names no kind of token, as `web search tool calls` and `assistants api | file search` do. */
+function modelOf(item: string): string {
+  const end = item.indexOf(',');
+  if (end === -1) return item.trim();
+  return item
+    .slice(item.lastIndexOf('|', end) + 1, end)
+    .trim()
+    .replace(/ (?:text|audio|image)$/, '');
 }
