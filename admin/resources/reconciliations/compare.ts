@@ -60,7 +60,7 @@ export async function compareBill(em: EntityManager, bill: Reconciliation): Prom
     if (one.name !== null) namesOf(one.day, model).push(one.name);
   }
   for (const { day, model, requests, cost: costNano, input: inputTokens, output: outputTokens } of recorded) {
-    change(day, isByDay ? null : model, ({ recorded: known }) => {
+    change(day, isByDay ? null : namedAs(model, bill.models), ({ recorded: known }) => {
       const amounts = { costNano, inputTokens, outputTokens };
       return { recorded: known ? { ...addAll(known, amounts), requests: known.requests + requests } : { ...amounts, requests } };
     });
@@ -68,6 +68,11 @@ export async function compareBill(em: EntityManager, bill: Reconciliation): Prom
   return [...lines.entries()]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([key, line]) => ({ ...line, billedAs: billedNames.get(key) ?? [] }));
+}
+
+/** Returns the name that the bill's `models` give a name. Several recorded models may have one, such as the profiles of a model in Bedrock. */
+function namedAs(name: string | null, given: Readonly<Record<string, string>>): string | null {
+  return name !== null && Object.hasOwn(given, name) ? (given[name] as string) : name;
 }
 
 /**
@@ -79,10 +84,9 @@ function recordedNameOf(
   given: Readonly<Record<string, string>>,
   recorded: ReadonlySet<string | null>,
 ): string | null {
-  if (name === null) return null;
-  if (Object.hasOwn(given, name)) return given[name] as string;
+  if (name === null || Object.hasOwn(given, name) || recorded.has(name)) return namedAs(name, given);
   const undated = name.replace(/-(\d{4}-\d{2}-\d{2}|\d{8})$/, '');
-  return !recorded.has(name) && recorded.has(undated) ? undated : name;
+  return recorded.has(undated) ? namedAs(undated, given) : name;
 }
 
 function addAll(one: Amounts, other: Amounts): Amounts {

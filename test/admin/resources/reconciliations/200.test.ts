@@ -86,6 +86,17 @@ describe.each(ruleDatabases)('reconciliations, on %s', (database) => {
     expect(await found('?status=different&tolerance=60')).toBe(0);
   });
 
+  it('compares several recorded models as one if `models` give them one name', async () => {
+    const models = { 'Four mini': 'four', 'gpt-4o': 'four', 'gpt-4o-mini': 'four' };
+    const rows = 'date,model,cost\n2026-11-21,gpt-4o-2024-08-06,5.0002\n2026-11-22,Four mini,0.150006\n';
+    const { data: lines, totals } = await compare({ data: rows, models, provider: 'openai' });
+    expect(lines).toMatchObject([
+      { ai_model: 'four', billed_as: ['gpt-4o-2024-08-06'], requests: 2, status: 'equal' },
+      { ai_model: 'four', billed_as: ['Four mini'], requests: 1, status: 'equal' },
+    ]);
+    expect(totals.difference.cost).toBe(0);
+  });
+
   it('compares by day if the bill names no models, and only with the named providers', async () => {
     const days = await compare({ data: 'date,cost\n2026-11-21,2.5001\n2026-11-22,0.15\n', provider_slugs: ['team-a'] });
     expect(days.data).toMatchObject([
