@@ -17,7 +17,7 @@ type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { rea
 const tokens = 10_000;
 
 /**
- * Returns the cost of a token, a search and an image of this model, from the prices that records are billed by. Null if there is no price.
+ * Returns the cost of a token, a call of a tool and an image of this model, from the prices that records are billed by. Null if there is no price.
  * The rates serve estimates and exclude usage details with prices of their own.
  */
 export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {
@@ -30,6 +30,7 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
   const steps = saved ? [] : priceSteps(provider, model, new Date(nowMs));
   const sizes = steps.map((above) => ({ above, ...longRates(costOf, above + 1) }));
   const searches = searchRates(costOf);
+  const imageOutput = imageOutputRate(costOf);
   const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
   if (usual === null && images === null) return null;
   const tierNames = saved ? Object.keys(saved.service_tiers ?? {}) : pricedTiers(provider, model);
@@ -42,6 +43,7 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
     ...(tiers.length > 0 ? { tiers: Object.fromEntries(tiers) } : {}),
     ...(sizes.length > 0 ? { sizes } : {}),
     ...(Object.keys(searches).length > 0 ? { searches } : {}),
+    ...(imageOutput !== null && imageOutput !== usual?.output ? { imageOutput } : {}),
     ...(images ? { images } : {}),
   };
 }
@@ -76,6 +78,13 @@ function searchRates(costOf: CostOf): Record<string, number> {
   const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0 };
   const found = toolUnits.map((unit) => [unit, costOf({ media: { ...media, units: { [unit]: 1 } } })] as const);
   return Object.fromEntries(found.flatMap(([unit, cost]) => (cost === null ? [] : [[unit, cost / nanoPerMicro]])));
+}
+
+/** Returns the cost of a token of an image in the output. Null: no price. */
+function imageOutputRate(costOf: CostOf): number | null {
+  const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: tokens, units: {} };
+  const cost = costOf({ outputTokens: tokens, media });
+  return cost === null ? null : cost / (tokens * nanoPerMicro);
 }
 
 /** Returns the cost of one image of each quality and size in the table. Null: no price for images. */

@@ -6,8 +6,10 @@ import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject, objectsIn } from '../../core/contract/values/json/json.ts';
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { attachmentTokens, isAttachment } from '../../core/contract/values/models/prompt-text.ts';
+import { roughImageUsage } from '../../core/contract/values/models/rough-image-usage.ts';
 import {
   inputTokensOf,
+  statedCount,
   totalTokens,
   type Usage,
   type UsageUnit,
@@ -147,7 +149,9 @@ function repliesOf({ n, best_of, prompt }: JsonObject): number {
 }
 
 function countOf(value: unknown): number {
-  return typeof value === 'number' && value >= 1 ? Math.min(Math.ceil(value), 128) : 1;
+  // Forms have texts.
+  const count = statedCount(value);
+  return count >= 1 ? Math.min(Math.ceil(count), 128) : 1;
 }
 
 function tokensIn(value: unknown, key: string, depth: number, holder: JsonObject | null = null): number {
@@ -175,11 +179,15 @@ export function estimatedCost(
   const dearest = (kind: 'input' | 'output'): number =>
     Math.max(...asked.map((one) => one[kind])) * sizeFactor(rates, input, kind);
   const tokens = input * dearest('input') + output * dearest('output') + toolsAsked(ctx, rates);
-  if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
-  const { images } = rates;
-  const sent = sentParams(ctx, ctx.plan.targets, imageKeys);
-  const each = sent.map(({ n, quality, size }) => countOf(n) * (imageRate(images, quality, size) ?? 0));
+  if (!asksForImages(ctx)) return Math.ceil(tokens);
+  const each = sentParams(ctx, ctx.plan.targets, imageKeys).map((params) => countOf(params.n) * priceOfImage(params, rates));
   return Math.ceil(tokens + Math.max(0, ...each));
+}
+
+/** Returns the price of the image that is asked for, or of its tokens. A quality that is not stated may be the highest. */
+function priceOfImage(params: JsonObject, { images, output, imageOutput = output }: ModelRates): number {
+  if (images) return imageRate(images, params.quality, params.size) ?? 0;
+  return roughImageUsage(params).outputTokens * imageOutput;
 }
 
 /** Returns the price of a token in a call with this much input, as a factor of the price in a short call. */
@@ -252,8 +260,9 @@ export function usedUnits(
   const tokens = input * price('input') + usage.cacheReadTokens * price('cacheRead') + usage.outputTokens * price('output');
   const found = Object.entries(rates.searches ?? {}).map(([unit, each]) => each * (usage.units[unit as UsageUnit] ?? 0));
   const searches = found.reduce((sum, one) => sum + one, 0);
+  const ofImages = rates.imageOutput === undefined ? 0 : usage.imageOutputTokens * (rates.imageOutput - rates.output);
   const images = usage.units.generated_images ?? 0;
   const { quality, size } = images > 0 ? imageParams(ctx, ctx.targetPath) : {};
   const perImage = images > 0 && rates.images ? (imageRate(rates.images, quality, size) ?? 0) : 0;
-  return Math.min(Math.ceil(tokens + searches + images * perImage), unitsPerCallMax);
+  return Math.min(Math.ceil(tokens + ofImages + searches + images * perImage), unitsPerCallMax);
 }

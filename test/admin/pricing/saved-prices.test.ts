@@ -112,6 +112,8 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
     // The multiplier of the integration is 0.5.
     expect(await quote('gpt-5')).toEqual({ ...usual, tiers, searches: { web_search: 5_000, file_search: 1_250 } });
     expect(await quote('text-embedding-3-small')).not.toHaveProperty('tiers');
+    expect(await quote('gpt-image-1.5')).toMatchObject({ output: 5, imageOutput: 16 });
+    expect(await quote('gpt-image-1')).not.toHaveProperty('imageOutput');
   });
 
   it('are absent: gateways get the public prices of long calls and of searches', async () => {

@@ -68,4 +68,47 @@ describe('a budget of cost', () => {
       status,
     );
   });
+
+  it.each<[string, JsonObject, number]>([
+    ['one of low quality', { quality: 'low' }, 200],
+    ['one of any quality', {}, 200],
+    ['three of any quality', { n: 3 }, 412],
+    ['three of medium quality', { n: 3, quality: 'medium' }, 200],
+    ['two large ones', { n: 2, quality: 'high', size: '1024x1536' }, 412],
+  ])('reserves the tokens of the images that a call asks for: %s', async (_what, members, status) => {
+    const { harness, ledger } = start({ usageLimits: budgetOf(0.3, 'cost') });
+    ledger.rates.set('gpt-image-1.5', { input: 5, output: 10, cacheRead: 1.25, imageOutput: 32 });
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const drawing = { model: 'gpt-image-1.5', prompt: 'a cat', ...members };
+    const reply = await harness.send({ method: 'POST', path: '/v1/images/generations', headers, body: drawing });
+    expect(reply.status).toBe(status);
+  });
+
+  it.each([
+    ['1', 200],
+    ['3', 412],
+  ])('reserves the tokens of the images that a form asks for: %s', async (n, status) => {
+    const { harness, ledger } = start({ usageLimits: budgetOf(0.3, 'cost') });
+    ledger.rates.set('gpt-image-1.5', { input: 5, output: 10, cacheRead: 1.25, imageOutput: 32 });
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one', 'content-type': 'multipart/form-data; boundary=b' };
+    const fields = { model: 'gpt-image-1.5', prompt: 'a cat', n, quality: 'high' };
+    const parts = Object.entries(fields).map(
+      ([name, text]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
+    );
+    const file =
+      '--b\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\nab\r\n--b--\r\n';
+    const body = Buffer.from(parts.join('') + file);
+    expect((await harness.send({ method: 'POST', path: '/v1/images/edits', headers, body })).status).toBe(status);
+  });
+
+  it('is charged with the price of the tokens of images until their record is settled', async () => {
+    const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-image-1.5', { input: 5, output: 10, cacheRead: 1.25, imageOutput: 32 });
+    const usage = { input_tokens: 10, output_tokens: 300, output_tokens_details: { image_tokens: 272, text_tokens: 28 } };
+    script(replyWith(200, { created: 1, data: [{ b64_json: 'aa' }], usage }));
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const drawing = { model: 'gpt-image-1.5', prompt: 'a cat', quality: 'low' };
+    await harness.send({ method: 'POST', path: '/v1/images/generations', headers, body: drawing });
+    expect(records[0]?.reservations).toMatchObject([{ units: 10 * 5 + 28 * 10 + 272 * 32 }]);
+  });
 });
