@@ -109,8 +109,14 @@ it.each<[string, BillFormat, unknown, unknown[]]>([
         ([code, kind, cost, model]) =>
           `2026-11-01,${code},USE1-MP:USE1_${kind},${cost},"{""product_name"":""${model} (Amazon Bedrock Edition)""}"\n`,
       )
-      .join('')}2026-11-01,c3,USE1-MP:x,8,"{""product_name"":""Other""}"\n2026-11-01,AmazonBedrock,EU-NovaPro-input-tokens,16,{}\n`,
-    [line('2026-11-01', 'Claude Haiku 4.5', 5e9), line('2026-11-01', 'Claude Opus 4.5', 2e9), line('2026-11-01', 'NovaPro', 16e9)],
+      .join(
+        '',
+      )}2026-11-01,c3,USE1-MP:x,8,"{""product_name"":""Other""}"\n2026-11-01,AmazonBedrock,EU-NovaPro-input-tokens,16,{}\n`,
+    [
+      line('2026-11-01', 'Claude Haiku 4.5', 5e9),
+      line('2026-11-01', 'Claude Opus 4.5', 2e9),
+      line('2026-11-01', 'NovaPro', 16e9),
+    ],
   ],
   [
     'AWS, usage in tiers and at the Mantle endpoint',
