@@ -239,6 +239,11 @@ function ratesOfTier(tiers: ModelRates['tiers'], tier: string | null) {
 
 const imageOperations: ReadonlySet<string> = new Set(['imageGenerate', 'imageEdit', 'imageVariation']);
 
+/** Returns the members of a request that limit its output, as an error names them. */
+export function outputMembers(ctx: RequestContext): string {
+  return asksForImages(ctx) ? 'n, quality or size' : 'max_tokens';
+}
+
 function asksForImages({ endpoint }: RequestContext): boolean {
   return endpoint?.operation ? imageOperations.has(endpoint.operation) : makesImages(endpoint?.proxyPath ?? '');
 }

@@ -23,18 +23,24 @@ const names: Readonly<Record<BudgetScope, string>> = {
 
 /**
  * Returns the error for a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. `own`: units of this
- * limit that the request itself already holds, if it does.
+ * limit that the request itself already holds, if it does. `members`: those of the request that make its output smaller.
  */
-export function refusal(meter: Meter, needed: number, nowMs: number, own: Pick<Hold, 'units'> | null = null): GatewayError {
+export function refusal(
+  meter: Meter,
+  needed: number,
+  nowMs: number,
+  own: Pick<Hold, 'units'> | null = null,
+  members = 'max_tokens',
+): GatewayError {
   const { scope, policy } = meter;
   if (policy !== null && meter.isBudget) {
     return new GatewayError('usage_policy_limit', {
-      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}${reasonOf(meter, needed, own)}`,
+      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}${reasonOf(meter, needed, own, members)}`,
     });
   }
   if (scope !== 'policy' && meter.isBudget) {
     const code = `${scope}_usage_limit` as const;
-    return new GatewayError(code, { message: `${errorTable[code].public}${reasonOf(meter, needed, own)}` });
+    return new GatewayError(code, { message: `${errorTable[code].public}${reasonOf(meter, needed, own, members)}` });
   }
   const { unit, capacity, period, account } = meter;
   const tooLarge = needed > capacity && capacity > 0;
@@ -60,7 +66,7 @@ export function refusal(meter: Meter, needed: number, nowMs: number, own: Pick<H
 }
 
 /** Explains the rejection by a budget that has too few units for this request, or whose units other calls hold; else returns an empty text. */
-function reasonOf({ unit, capacity, account }: Meter, needed: number, own: Pick<Hold, 'units'> | null): string {
+function reasonOf({ unit, capacity, account }: Meter, needed: number, own: Pick<Hold, 'units'> | null, members: string): string {
   const isHeld = needed <= capacity && (account.calls > (own === null ? 0 : 1) || account.heldElsewhere > 0);
   const left = Math.floor(account.left + Math.max(0, own?.units ?? 0));
   // Enough is left, but another call without a maximum may use it.
@@ -77,7 +83,7 @@ function reasonOf({ unit, capacity, account }: Meter, needed: number, own: Pick<
       ? `the limit is ${amountOf(capacity, unit)}`
       : `${amountOf(left, unit)} ${unit === 'cost' || left === 1 ? 'is' : 'are'} left`;
   const wait = isHeld ? ' while other calls are in progress' : '';
-  return `: this request may ${verb} ${amountOf(needed, unit)}, and ${rest}${wait}. Set a smaller max_tokens${isHeld ? ', try again when they have ended,' : ''} or raise the limit`;
+  return `: this request may ${verb} ${amountOf(needed, unit)}, and ${rest}${wait}. Set a smaller ${members}${isHeld ? ', try again when they have ended,' : ''} or raise the limit`;
 }
 
 /** Returns `0.5 USD`, `1 request` or `20 tokens`. */

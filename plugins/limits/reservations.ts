@@ -6,7 +6,7 @@ import { type LeaseAccount, type ModelRates, refused, unavailable } from '../../
 import { type GatewayError, wasCalled } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { sumUsage, type Usage } from '../../core/contract/values/models/usage.ts';
-import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
+import { estimatedCost, estimateTokens, outputMembers, type TokenEstimate, usedUnits } from './estimate.ts';
 import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';
 import type { OpenOutputs } from './open-outputs.ts';
@@ -285,7 +285,7 @@ export class Reservations {
     }
     this.#undo(into, first);
     if (units === refused && meter.isBudget) account.noteRefusal(needed);
-    throw units === refused ? refusal(meter, needed, this.#clock.now()) : unknownLimit(meter);
+    throw units === refused ? refusal(meter, needed, this.#clock.now(), null, outputMembers(this.#ctx)) : unknownLimit(meter);
   }
 
   #hold(meter: Meter, units: number, into: Hold[], first: number): void {
@@ -308,7 +308,7 @@ export class Reservations {
       return;
     }
     if (units === unavailable && meter.onUnavailable === 'allow') return;
-    throw units === refused ? refusal(meter, needed, this.#clock.now(), hold) : unknownLimit(meter);
+    throw units === refused ? refusal(meter, needed, this.#clock.now(), hold, outputMembers(this.#ctx)) : unknownLimit(meter);
   }
 
   #undo(into: Hold[], first: number): void {

@@ -82,6 +82,7 @@ describe('a budget of cost', () => {
     const drawing = { model: 'gpt-image-1.5', prompt: 'a cat', ...members };
     const reply = await harness.send({ method: 'POST', path: '/v1/images/generations', headers, body: drawing });
     expect(reply.status).toBe(status);
+    if (status === 412) expect(JSON.stringify(reply.json)).toContain('Set a smaller n, quality or size or raise the limit');
   });
 
   it.each([
