@@ -30,7 +30,6 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
   const steps = saved ? [] : priceSteps(provider, model, new Date(nowMs));
   const sizes = steps.map((above) => ({ above, ...longRates(costOf, above + 1) }));
   const searches = searchRates(costOf);
-  const imageOutput = imageOutputRate(costOf);
   const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
   if (usual === null && images === null) return null;
   const tierNames = saved ? Object.keys(saved.service_tiers ?? {}) : pricedTiers(provider, model);
@@ -43,7 +42,7 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
     ...(tiers.length > 0 ? { tiers: Object.fromEntries(tiers) } : {}),
     ...(sizes.length > 0 ? { sizes } : {}),
     ...(Object.keys(searches).length > 0 ? { searches } : {}),
-    ...(imageOutput !== null && imageOutput !== usual?.output ? { imageOutput } : {}),
+    ...(usual && mediaRates(costOf, usual)),
     ...(images ? { images } : {}),
   };
 }
@@ -80,11 +79,23 @@ function searchRates(costOf: CostOf): Record<string, number> {
   return Object.fromEntries(found.flatMap(([unit, cost]) => (cost === null ? [] : [[unit, cost / nanoPerMicro]])));
 }
 
-/** Returns the cost of a token of an image in the output. Null: no price. */
-function imageOutputRate(costOf: CostOf): number | null {
-  const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: tokens, units: {} };
-  const cost = costOf({ outputTokens: tokens, media });
-  return cost === null ? null : cost / (tokens * nanoPerMicro);
+/** Returns the costs of tokens of images and audio, if they differ from those of text. */
+function mediaRates(
+  costOf: CostOf,
+  text: Pick<ModelRates, 'input' | 'output'>,
+): Pick<ModelRates, 'imageOutput' | 'audioInput' | 'audioOutput'> {
+  const none = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
+  const found = {
+    imageOutput: [text.output, costOf({ outputTokens: tokens, media: { ...none, imageOutputTokens: tokens } })],
+    audioInput: [text.input, costOf({ inputTokens: tokens, media: { ...none, audioInputTokens: tokens } })],
+    audioOutput: [text.output, costOf({ outputTokens: tokens, media: { ...none, audioOutputTokens: tokens } })],
+  } as const;
+  return Object.fromEntries(
+    Object.entries(found).flatMap(([name, [usual, cost]]) => {
+      const perToken = (cost ?? 0) / (tokens * nanoPerMicro);
+      return cost === null || perToken === usual ? [] : [[name, perToken]];
+    }),
+  );
 }
 
 /** Returns the cost of one image of each quality and size in the table. Null: no price for images. */

@@ -178,7 +178,10 @@ export function estimatedCost(
   const asked = [rates, ...tiers.flatMap((tier) => ratesOfTier(rates.tiers, tier) ?? [])];
   const dearest = (kind: 'input' | 'output'): number =>
     Math.max(...asked.map((one) => one[kind])) * sizeFactor(rates, input, kind);
-  const tokens = input * dearest('input') + output * dearest('output') + toolsAsked(ctx, rates);
+  const { imageOutput = 0, audioOutput = 0 } = rates;
+  // A model with a price of images may write nothing else.
+  const ofOutput = Math.max(dearest('output'), imageOutput, audioOutput > 0 && asksForSpeech(ctx) ? audioOutput : 0);
+  const tokens = input * dearest('input') + output * ofOutput + toolsAsked(ctx, rates);
   if (!asksForImages(ctx)) return Math.ceil(tokens);
   const each = sentParams(ctx, ctx.plan.targets, imageKeys).map((params) => countOf(params.n) * priceOfImage(params, rates));
   return Math.ceil(tokens + Math.max(0, ...each));
@@ -239,6 +242,14 @@ function ratesOfTier(tiers: ModelRates['tiers'], tier: string | null) {
 
 const imageOperations: ReadonlySet<string> = new Set(['imageGenerate', 'imageEdit', 'imageVariation']);
 
+/** True for chat completions whose reply is spoken, and for sessions, whose replies usually are. */
+function asksForSpeech(ctx: RequestContext): boolean {
+  if (ctx.endpoint?.isRealtime || (ctx.request.webSocketProtocols ?? null) !== null) return true;
+  return sentParams(ctx, ctx.plan.targets, ['modalities']).some(
+    ({ modalities }) => Array.isArray(modalities) && modalities.includes('audio'),
+  );
+}
+
 /** Returns the members of a request that limit its output, as an error names them. */
 export function outputMembers(ctx: RequestContext): string {
   return asksForImages(ctx) ? 'n, quality or size' : 'max_tokens';
@@ -265,9 +276,18 @@ export function usedUnits(
   const tokens = input * price('input') + usage.cacheReadTokens * price('cacheRead') + usage.outputTokens * price('output');
   const found = Object.entries(rates.searches ?? {}).map(([unit, each]) => each * (usage.units[unit as UsageUnit] ?? 0));
   const searches = found.reduce((sum, one) => sum + one, 0);
-  const ofImages = rates.imageOutput === undefined ? 0 : usage.imageOutputTokens * (rates.imageOutput - rates.output);
   const images = usage.units.generated_images ?? 0;
   const { quality, size } = images > 0 ? imageParams(ctx, ctx.targetPath) : {};
   const perImage = images > 0 && rates.images ? (imageRate(rates.images, quality, size) ?? 0) : 0;
-  return Math.min(Math.ceil(tokens + ofImages + searches + images * perImage), unitsPerCallMax);
+  return Math.min(Math.ceil(tokens + ofMedia(usage, rates) + searches + images * perImage), unitsPerCallMax);
+}
+
+/** Returns what tokens of images and audio cost beyond the price of text. It is exact unless audio was read from the cache. */
+function ofMedia(
+  usage: Usage,
+  { input, output, imageOutput = output, audioInput = input, audioOutput = output }: ModelRates,
+): number {
+  const heard = Math.min(usage.inputTokens, Math.max(0, usage.audioInputTokens - usage.cacheReadTokens));
+  const written = usage.imageOutputTokens * (imageOutput - output) + usage.audioOutputTokens * (audioOutput - output);
+  return written + heard * (audioInput - input);
 }

@@ -102,6 +102,27 @@ describe('a budget of cost', () => {
     expect((await harness.send({ method: 'POST', path: '/v1/images/edits', headers, body })).status).toBe(status);
   });
 
+  it.each<[string, JsonObject, JsonObject, number]>([
+    ['the text of a model with speech', { audioOutput: 640 }, { modalities: ['text'] }, 200],
+    ['speech', { audioOutput: 640 }, { modalities: ['text', 'audio'] }, 412],
+    ['a model that draws', { imageOutput: 640 }, {}, 412],
+  ])('reserves the output at the price of its kind: %s', async (_what, prices, members, status) => {
+    const { ask, ledger } = start({ usageLimits: budgetOf(0.005, 'cost') });
+    ledger.rates.set('gpt-5', { ...usualRates, ...prices });
+    expect((await ask({}, { ...body, ...members })).status).toBe(status);
+  });
+
+  it('is charged with the price of speech until its record is settled', async () => {
+    const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { ...usualRates, audioInput: 40, audioOutput: 640 });
+    const prompt_tokens_details = { cached_tokens: 100, audio_tokens: 300 };
+    const completion_tokens_details = { audio_tokens: 40 };
+    const usage = { prompt_tokens: 500, completion_tokens: 50, prompt_tokens_details, completion_tokens_details };
+    script(replyWith(200, { ...chatReply('hello'), usage }));
+    await ask({}, { ...body, modalities: ['text', 'audio'] });
+    expect(records[0]?.reservations).toMatchObject([{ units: 200 * 10 + 200 * 40 + 100 + 10 * 100 + 40 * 640 }]);
+  });
+
   it('is charged with the price of the tokens of images until their record is settled', async () => {
     const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-image-1.5', { input: 5, output: 10, cacheRead: 1.25, imageOutput: 32 });

@@ -97,8 +97,10 @@ const modelRates = v.object({
   sizes: v.optional(v.array(v.object({ above: v.number(), ...tokenRates }))),
   /** Price of one call of a tool that the provider runs, by the unit that counts it, such as `web_search`. */
   searches: v.optional(v.record(v.string(), v.number())),
-  /** Price of one token of an image in the output, if it is another one than that of text. */
+  /** Prices of one token of images and audio, if they are other ones than those of text. */
   imageOutput: v.optional(v.number()),
+  audioInput: v.optional(v.number()),
+  audioOutput: v.optional(v.number()),
   /** Price of one image, if the model prices images. */
   images: v.optional(v.record(v.string(), v.record(v.string(), v.number()))),
 });
