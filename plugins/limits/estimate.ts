@@ -1,5 +1,10 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/requests/passed-traffic.ts';
+import {
+  makesImages,
+  makesSpeech,
+  type PassedRequest,
+  repliesWithTokens,
+} from '../../core/contract/plugin/requests/passed-traffic.ts';
 import { imageParams, sentParams, tierOfCall, tiersAsked } from '../../core/contract/plugin/requests/sent-params.ts';
 import type { ModelRates } from '../../core/contract/protocol/limits/leases.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
@@ -7,6 +12,7 @@ import { isObject, type JsonObject, objectsIn } from '../../core/contract/values
 import { imageRate } from '../../core/contract/values/models/image-rate.ts';
 import { attachmentTokens, isAttachment } from '../../core/contract/values/models/prompt-text.ts';
 import { roughImageUsage } from '../../core/contract/values/models/rough-image-usage.ts';
+import { spokenUsage } from '../../core/contract/values/models/spoken-usage.ts';
 import {
   inputTokensOf,
   statedCount,
@@ -107,7 +113,7 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   let input = 0;
   if (params) for (const key of prompt) input += tokensIn(params[key], key, 0);
   input = Math.ceil(input);
-  if (maximum === null) return { input, output: 0, isStated: true };
+  if (maximum === null) return { input, output: spokenTokens(ctx, params), isStated: true };
   const stated = maximumOf(ctx);
   if (stated) return { input, output: stated, isStated: true };
   const open = ctx.endpoint?.operation ? { openModel: ctx.model } : undefined;
@@ -115,11 +121,19 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
 }
 
 /** Estimates the tokens of a pass-through request from the facts that were read from its bytes. */
-function passedTokens(ctx: RequestContext, { inputTokens: input }: PassedRequest): TokenEstimate {
-  if (!repliesWithTokens(ctx.endpoint?.proxyPath ?? '')) return { input, output: 0, isStated: true };
+function passedTokens(ctx: RequestContext, { inputTokens: input, params }: PassedRequest): TokenEstimate {
+  const path = ctx.endpoint?.proxyPath ?? '';
+  if (!repliesWithTokens(path)) return { input, output: makesSpeech(path) ? spokenTokens(ctx, params) : 0, isStated: true };
   const stated = maximumOf(ctx);
   if (stated) return { input, output: stated, isStated: true };
   return { input, output: outputDefault, isStated: false, openModel: ctx.model };
+}
+
+/** Returns the tokens of speech that a text becomes; 0 for models that are not billed by tokens, and for other operations. */
+function spokenTokens({ endpoint, model }: RequestContext, params: JsonObject | null): number {
+  const isSpeech = endpoint?.operation === 'createSpeech' || endpoint?.operation === null;
+  const text = isSpeech ? params?.input : null;
+  return typeof text === 'string' ? spokenUsage(text, model).outputTokens : 0;
 }
 
 function keysOf({ endpoint }: RequestContext): TokenKeys {

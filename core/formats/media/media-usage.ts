@@ -1,5 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
+import { spokenUsage } from '../../contract/values/models/spoken-usage.ts';
 import { emptyUsage, statedCount, type Usage, type UsageUnit } from '../../contract/values/models/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 
@@ -40,10 +41,9 @@ export function withUnit(usage: Usage | null, unit: UsageUnit, amount: number): 
   return { ...counted, units: { ...counted.units, [unit]: amount } };
 }
 
-/** Number of characters of a text for speech: the billed unit of providers without token counts. */
-export function spokenCharacters(call: OperationCall): Usage | null {
-  const { input } = call.params;
-  return typeof input === 'string' && input !== '' ? unitUsage('characters', [...input].length, null) : null;
+/** Returns the usage of speech whose response states none. */
+export function spokenCharacters({ params: { input }, model }: OperationCall): Usage | null {
+  return typeof input === 'string' && input !== '' ? spokenUsage(input, model) : null;
 }
 
 function firstObject(...values: readonly unknown[]): JsonObject {

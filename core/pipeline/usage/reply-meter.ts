@@ -9,6 +9,7 @@ import { isObject, isText, type JsonObject } from '../../contract/values/json/js
 import { laterMembers } from '../../contract/values/json/later-members.ts';
 import type { Maybe } from '../../contract/values/maybe.ts';
 import { roughImageUsage } from '../../contract/values/models/rough-image-usage.ts';
+import { spokenUsage } from '../../contract/values/models/spoken-usage.ts';
 import { emptyUsage, inputTokensOf, noUnits, type Usage } from '../../contract/values/models/usage.ts';
 import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../request/json-scanner.ts';
 import { bytesPerToken } from '../request/passed-request.ts';
@@ -191,7 +192,7 @@ export class ReplyMeter {
     if (makesImages(path)) return this.#withImages(usage);
     const { input } = this.#ctx.passed?.params ?? {};
     if (usage !== null || !makesSpeech(path) || typeof input !== 'string') return usage;
-    return { ...emptyUsage(), units: { characters: [...input].length } };
+    return spokenUsage(input, this.#ctx.model);
   }
 
   #withImages(usage: Usage | null): Usage | null {

@@ -112,6 +112,18 @@ describe('a budget of cost', () => {
     expect((await ask({}, { ...body, ...members })).status).toBe(status);
   });
 
+  it.each([
+    ['/v1/audio/speech', 'gpt-4o-mini-tts', 412],
+    ['/v1/proxy/audio/speech', 'gpt-4o-mini-tts', 412],
+    ['/v1/audio/speech', 'tts-1', 200],
+  ])('reserves the tokens of speech: %s, %s', async (path, model, status) => {
+    const { harness, ledger } = start({ usageLimits: budgetOf(0.01, 'cost') });
+    ledger.rates.set(model, { input: 1, output: 12, cacheRead: 1 });
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const spoken = { model, input: 'x'.repeat(1_000), voice: 'alloy' };
+    expect((await harness.send({ method: 'POST', path, headers, body: spoken })).status).toBe(status);
+  });
+
   it('is charged with the price of speech until its record is settled', async () => {
     const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { ...usualRates, audioInput: 40, audioOutput: 640 });
