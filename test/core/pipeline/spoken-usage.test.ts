@@ -17,8 +17,8 @@ async function recordOf(path: string, model: string, type: string, reply: string
   return harness.records[0] as RequestRecord;
 }
 
-describe.each(['/v1/audio/speech', '/v1/proxy/audio/speech'])('speech on %s', (path) => {
-  it('that is billed by tokens has estimated tokens, and a price', async () => {
+describe.each(['/v1/audio/speech', '/v1/proxy/audio/speech'])('%s', (path) => {
+  it('speech of a model with a price of tokens has estimated tokens', async () => {
     const record = await recordOf(path, 'gpt-4o-mini-tts', 'audio/mpeg', 'audio');
     expect(record).toMatchObject({ inputTokens: 35, outputTokens: 182, usageEstimated: true });
     expect(record.media).toMatchObject({ audioOutputTokens: 182, units: { characters: 140 } });
@@ -26,7 +26,7 @@ describe.each(['/v1/audio/speech', '/v1/proxy/audio/speech'])('speech on %s', (p
     expect(price).toEqual({ costNanoUsd: 35 * 600 + 182 * 12_000, source: 'public' });
   });
 
-  it('that is billed by characters has no tokens', async () => {
+  it('speech of a model with a price of characters has no tokens', async () => {
     const record = await recordOf(path, 'tts-1', 'audio/mpeg', 'audio');
     expect(record).toMatchObject({
       inputTokens: 0,
@@ -36,7 +36,7 @@ describe.each(['/v1/audio/speech', '/v1/proxy/audio/speech'])('speech on %s', (p
     });
   });
 
-  it('has the tokens that events state', async () => {
+  it('speech in events has the tokens that they state', async () => {
     const done = { type: 'speech.audio.done', usage: { input_tokens: 30, output_tokens: 200, total_tokens: 230 } };
     const record = await recordOf(path, 'gpt-4o-mini-tts', 'text/event-stream', `data: ${JSON.stringify(done)}\n\n`);
     expect(record).toMatchObject({ inputTokens: 30, outputTokens: 200, usageEstimated: false });
