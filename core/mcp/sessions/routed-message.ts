@@ -19,6 +19,20 @@ export function routedBody({ id, method, params }: ClientMessage, revision: stri
   return Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), method, params: sent }));
 }
 
+const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
+/** Capabilities for which a server of the revision without sessions asks its client for input. */
+const asked: readonly string[] = ['elicitation', 'sampling', 'roots'];
+
+/**
+ * Returns the members of `_meta` that state the gateway as the client, with the questions that the client of this message can be asked: a
+ * server asks with a result, and the client sends its request again with the replies.
+ */
+export function metaOfClient({ params: { _meta: meta } }: ClientMessage): JsonObject {
+  const stated = isObject(meta) ? meta[capabilitiesKey] : null;
+  if (!isObject(stated)) return ownMeta;
+  return { ...ownMeta, [capabilitiesKey]: Object.fromEntries(Object.entries(stated).filter(([name]) => asked.includes(name))) };
+}
+
 /** The headers that repeat parts of the body, in revisions that have them. */
 export function routingHeaders(message: ClientMessage, revision: string): HeaderList {
   if (revision < statelessRevision) return [];

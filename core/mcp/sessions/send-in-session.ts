@@ -16,7 +16,7 @@ import { calledServer, rejectionIn } from '../server/server-errors.ts';
 import { streamOf } from './body-stream.ts';
 import { reportsLostSession } from './lost-session.ts';
 import { type OwnSession, statelessRevision } from './own-client.ts';
-import { routedBody, routingHeaders } from './routed-message.ts';
+import { metaOfClient, routedBody, routingHeaders } from './routed-message.ts';
 import { callerOf, type SessionState } from './session-id.ts';
 
 interface Sent extends UpstreamResponse {
@@ -81,7 +81,9 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
     const { sessionId, revision } = session;
     const translated = message?.method != null && (client === 'stateless') !== isStateless(revision);
     const sent = translated ? { ...outgoing, routed: routed ?? message, hasRoutingHeaders: false } : outgoing;
-    return { ...(await send(work, sent, sessionId, revision)), client: translated ? client : null, own: session };
+    // Only a client of the same revision reads a result that asks for input.
+    const meta = client === 'stateless' && sent.routed !== null ? metaOfClient(sent.routed) : undefined;
+    return { ...(await send(work, sent, sessionId, revision, meta)), client: translated ? client : null, own: session };
   };
   const own = await sessions.get(server, caller);
   const first = await sendIn(own);
@@ -95,7 +97,7 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
   return sendIn(await sessions.get(server, caller));
 }
 
-/** `meta` states the client, in a session at a server that has none. */
+/** `meta` states the client, at a server of the revision without sessions; absent: the gateway. */
 async function send(
   work: Work,
   outgoing: Outgoing,
