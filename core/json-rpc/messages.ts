@@ -106,10 +106,15 @@ function parse(body: Uint8Array): unknown {
   throw new RpcError(rpcCodes.invalidRequest, 'The body has an object with the same key twice. Send each key once');
 }
 
+/** Returns whether a value can be the id of a request. */
+export function isRpcId(id: unknown): id is RpcId {
+  return typeof id === 'string' ? id.length <= 1_024 : Number.isFinite(id);
+}
+
 function readId(message: JsonObject): RpcId | null {
   const { id } = message;
   if (id === undefined) return null;
-  if (typeof id === 'string' ? id.length <= 1_024 : Number.isFinite(id)) return id as RpcId;
+  if (isRpcId(id)) return id;
   throw new RpcError(rpcCodes.invalidRequest, 'id: a number or a text of at most 1,024 characters is expected');
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/values/json/json.ts';
-import { errorBody, guardrailDenied, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
+import { errorBody, guardrailDenied, isRpcId, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 import { exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import type { Work } from '../exchange.ts';
 import { upstreamCall } from '../headers/upstream-call.ts';
@@ -17,7 +17,8 @@ const openMax = 8;
 function replyWith(send: (reply: JsonObject) => Promise<unknown>, replyTo: (question: JsonObject) => JsonObject): Reply {
   let open = 0;
   return (question) => {
-    if (open === openMax) return;
+    // Another id is not one of JSON-RPC, so nothing waits for a reply with it.
+    if (open === openMax || !isRpcId(question.id)) return;
     open++;
     send(replyTo(question))
       .catch(() => undefined)

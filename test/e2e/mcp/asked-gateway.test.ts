@@ -15,6 +15,8 @@ let server: Server;
 const replies: { readonly session: unknown; readonly revision: unknown; readonly message: JsonObject }[] = [];
 let asking: { readonly stream: ServerResponse; readonly id: unknown } | null = null;
 let question: JsonObject = {};
+/** Events that the server sends before its question. */
+let before = '';
 
 const event = (message: JsonObject) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
 const initialised = { protocolVersion: '2025-11-25', serverInfo: { name: 's', version: '1' }, capabilities: { tools: {} } };
@@ -33,7 +35,7 @@ beforeAll(async () => {
       return void response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
     }
     if (method === 'tools/call') {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event(question));
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(before + event(question));
       asking = { stream: response, id };
       return;
     }
@@ -71,6 +73,13 @@ describe('questions in a session of the gateway, which offers no capabilities', 
       { method: 'sampling/createMessage', params: { text: 'x'.repeat(70_000) } },
       { error: refused },
     ],
+    [
+      'of more than 64 KiB, with the method behind the parameters',
+      'asks-gateway',
+      {},
+      { params: { text: 'x'.repeat(70_000) }, method: 'sampling/createMessage' },
+      { error: refused },
+    ],
     ['whether the gateway is alive', 'asks-gateway', {}, { method: 'ping' }, { result: {} }],
   ])('get a reply at once, and do not reach a client: %s', async (_name, slug, headers, asked, reply) => {
     question = { id: 'q', ...asked };
@@ -82,5 +91,18 @@ describe('questions in a session of the gateway, which offers no capabilities', 
     expect(text).not.toContain('"method"');
     const message = { jsonrpc: '2.0', id: 'q', ...reply };
     expect(replies.pop()).toEqual({ session: 'one', revision: '2025-11-25', message });
+  });
+
+  it.each([
+    ['an object', { a: 1 }],
+    ['null', null],
+    ['true', true],
+  ])('get no reply if their id is %s', async (_name, id) => {
+    question = { id: 'q', method: 'roots/list' };
+    before = event({ id, method: 'roots/list' });
+    const { text } = await client.post('asks-gateway', callTool('ask'));
+    before = '';
+    expect(text).not.toContain('"method"');
+    expect(replies.splice(0).map(({ message }) => message.id)).toEqual(['q']);
   });
 });
