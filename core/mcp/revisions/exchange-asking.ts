@@ -14,13 +14,12 @@ import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import { passedNames, requireMessages } from '../headers/upstream-reply.ts';
 import { messageReader, withoutResult } from '../server/server-messages.ts';
+import { askingMethods } from '../sessions/question-stream.ts';
 import { sendAuthorised } from '../sessions/send-in-session.ts';
 import type { SessionState, StatelessClient } from '../sessions/session-id.ts';
 import { type EventReply, eventReply, onDisconnect, readMessage, sendRead } from '../sse/sse-reply.ts';
 import { forSessions, translatedReader } from './translated-reader.ts';
 
-/** Methods whose results may ask for input. */
-const mayAsk: ReadonlySet<unknown> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 /** The capability of a client that a question needs. */
 const needed: Readonly<Record<string, string>> = byName({
   'elicitation/create': 'elicitation',
@@ -34,7 +33,7 @@ const questionsMax = 32;
 
 /** Returns the session if a server without sessions may ask its client for input with the result of this message; else null. */
 export function askedSession(session: SessionState | null, message: ClientMessage | null): SessionState | null {
-  if (!session?.client || message?.kind !== 'request' || !mayAsk.has(message.method)) return null;
+  if (!session?.client || message?.kind !== 'request' || !askingMethods.has(message.method)) return null;
   const { capabilities } = session.client;
   return Object.values(needed).some((name) => capabilities[name] !== undefined) ? session : null;
 }

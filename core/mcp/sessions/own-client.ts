@@ -115,22 +115,42 @@ export async function request(
 }
 
 /** Opens the stream of notices of a session; null if the server has none. Throws GatewayError `upstream_…`. */
-export async function openNotices({ timeouts, ...parts }: OwnClientParts, session: OwnSession): Promise<ExchangeStream | null> {
-  const headers = ['accept', 'text/event-stream', 'mcp-protocol-version', session.revision];
-  if (session.sessionId !== null) headers.push('mcp-session-id', session.sessionId);
-  const silent = { ...parts, timeouts: { ...timeouts, idleMs: 0, totalMs: 0 } };
-  const stream = exchangeStream(parts.sender, callOf(silent, 'GET', headers, null));
+export async function openNotices(parts: OwnClientParts, session: OwnSession): Promise<ExchangeStream | null> {
+  const stream = noticesOf(parts, session);
   if ((await stream.head).status === 200) return stream;
   stream.abort();
   return null;
 }
 
+/** Sends the request for the stream of notices of a session. */
+export function noticesOf({ timeouts, ...parts }: OwnClientParts, session: OwnSession): ExchangeStream {
+  const silent = { ...parts, timeouts: { ...timeouts, idleMs: 0, totalMs: 0 } };
+  return exchangeStream(parts.sender, callOf(silent, 'GET', ['accept', 'text/event-stream', ...sessionHeaders(session)], null));
+}
+
+/** Sends the reply to a question of the server in a session. */
+export async function sendReply(parts: OwnClientParts, session: OwnSession, reply: JsonObject): Promise<void> {
+  const headers = [
+    'accept',
+    'application/json, text/event-stream',
+    'content-type',
+    'application/json',
+    ...sessionHeaders(session),
+  ];
+  const stream = exchangeStream(parts.sender, callOf(parts, 'POST', headers, Buffer.from(JSON.stringify(reply))));
+  await stream.head;
+  stream.abort();
+}
+
+function sessionHeaders({ revision, sessionId }: OwnSession): HeaderList {
+  return ['mcp-protocol-version', revision, ...(sessionId === null ? [] : ['mcp-session-id', sessionId])];
+}
+
 /** Ends a session, so that the server can free its memory. */
-export async function closeSession(parts: OwnClientParts, { sessionId, revision, sse }: OwnSession): Promise<void> {
-  sse?.end();
-  if (sessionId === null) return;
-  const headers = ['mcp-session-id', sessionId, 'mcp-protocol-version', revision];
-  const stream = exchangeStream(parts.sender, callOf(parts, 'DELETE', headers, null));
+export async function closeSession(parts: OwnClientParts, session: OwnSession): Promise<void> {
+  session.sse?.end();
+  if (session.sessionId === null) return;
+  const stream = exchangeStream(parts.sender, callOf(parts, 'DELETE', sessionHeaders(session), null));
   await stream.head.catch(() => undefined);
   stream.abort();
 }
@@ -175,8 +195,7 @@ async function sendMessage(
   mayFail = false,
 ): Promise<Sent> {
   const headers: HeaderList = ['accept', 'application/json, text/event-stream', 'content-type', 'application/json'];
-  if (session !== null) headers.push('mcp-protocol-version', session.revision);
-  if (session !== null && session.sessionId !== null) headers.push('mcp-session-id', session.sessionId);
+  if (session !== null) headers.push(...sessionHeaders(session));
   if (session?.revision === statelessRevision) headers.push('mcp-method', message.method);
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
   const stream = exchangeStream(parts.sender, callOf(parts, 'POST', headers, body));

@@ -8,6 +8,7 @@ import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { calledServer } from '../server/server-errors.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { closeSession, type OwnClientParts, type OwnSession } from './own-client.ts';
+import { type QuestionStream, questionStreams } from './question-stream.ts';
 
 /** Maximum lifetime of a session, and maximum time without use, in milliseconds. */
 const lifeMs = 600_000;
@@ -22,6 +23,8 @@ export interface OwnSessions {
   partsOf(server: ServerSettings): OwnClientParts;
   /** Runs requests of the gateway as one call in the circuit of the server. Throws GatewayError `unavailable` while the circuit is open. */
   call<Result>(server: ServerSettings, work: (parts: OwnClientParts) => Promise<Result>): Promise<Result>;
+  /** Opens the stream of a session for questions of the server. Resolves when it is open, or if the server has none; null: there is nothing to wait for. */
+  listen(server: ServerSettings, caller: string, session: OwnSession): Promise<void> | null;
   /** Removes a session that the server has ended. */
   drop(server: ServerSettings, caller: string, session: OwnSession): void;
 }
@@ -34,6 +37,8 @@ interface Entry {
   usedAtMs: number;
   /** Null while the session is being opened. */
   opened: OwnSession | null;
+  /** Null until the first call that the server may ask about. */
+  questions: QuestionStream | null;
 }
 
 /** `open` begins a session. */
@@ -46,10 +51,12 @@ export function createOwnSessions(
   streams?: OpenStreams,
 ): OwnSessions {
   const entries = newEntryCache<string, Entry>(sessionsMax, {
-    disposeAfter: ({ parts, session }) => {
+    disposeAfter: ({ parts, session, questions }) => {
+      questions?.end();
       void session.then((opened) => closeSession(parts, opened)).catch(() => undefined);
     },
   });
+  const questionsOf = questionStreams(clock, idleMs);
   const keyOf = (server: ServerSettings, caller: string): string => `${server.document.id} ${caller}`;
   const isUsable = (entry: Entry, server: ServerSettings, nowMs: number): boolean =>
     entry.fingerprint === server.fingerprint &&
@@ -92,7 +99,7 @@ export function createOwnSessions(
       const session = call(server, open);
       const entry: Entry = {
         ...{ parts, session, fingerprint: server.fingerprint },
-        ...{ openedAtMs: nowMs, usedAtMs: nowMs, opened: null },
+        ...{ openedAtMs: nowMs, usedAtMs: nowMs, opened: null, questions: null },
       };
       entries.set(key, entry);
       session.then(
@@ -104,6 +111,13 @@ export function createOwnSessions(
         },
       );
       return session;
+    },
+    listen(server, caller, session) {
+      if (session.sessionId === null || session.sse) return null;
+      const entry = entries.peek(keyOf(server, caller));
+      if (entry?.opened !== session) return null;
+      entry.questions ??= questionsOf(entry.parts, session);
+      return entry.questions.open();
     },
     drop(server, caller, session) {
       const key = keyOf(server, caller);

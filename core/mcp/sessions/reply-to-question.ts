@@ -14,7 +14,7 @@ const openMax = 8;
  * Returns a function that sends the reply of `replyTo` to a question of a server in place of its client, so that the server does not wait. Nothing
  * waits for `send`: if a reply is lost, the server has its own time limit.
  */
-function replyWith(send: (reply: JsonObject) => Promise<unknown>, replyTo: (question: JsonObject) => JsonObject): Reply {
+export function replyWith(send: (reply: JsonObject) => Promise<unknown>, replyTo: (question: JsonObject) => JsonObject): Reply {
   let open = 0;
   return (question) => {
     // Another id is not one of JSON-RPC, so nothing waits for a reply with it.

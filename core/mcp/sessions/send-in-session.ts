@@ -16,6 +16,7 @@ import { calledServer, rejectionIn } from '../server/server-errors.ts';
 import { streamOf } from './body-stream.ts';
 import { reportsLostSession } from './lost-session.ts';
 import { type OwnSession, statelessRevision } from './own-client.ts';
+import { askingMethods } from './question-stream.ts';
 import { metaOfClient, routedBody, routingHeaders } from './routed-message.ts';
 import { callerOf, type SessionState } from './session-id.ts';
 
@@ -79,6 +80,8 @@ async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState
   const client = isStateless(ctx.request.header('mcp-protocol-version')) ? 'stateless' : 'sessions';
   const sendIn = async (session: OwnSession): Promise<Sent> => {
     const { sessionId, revision } = session;
+    const listening = askingMethods.has(message?.method) ? sessions.listen(server, caller, session) : null;
+    if (listening !== null) await listening;
     const translated = message?.method != null && (client === 'stateless') !== isStateless(revision);
     const sent = translated ? { ...outgoing, routed: routed ?? message, hasRoutingHeaders: false } : outgoing;
     // Only a client of the same revision reads a result that asks for input.

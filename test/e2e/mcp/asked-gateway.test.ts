@@ -18,6 +18,10 @@ let question: JsonObject = {};
 /** Events that the server sends before its question. */
 let before = '';
 
+/** The streams of sessions that the gateway opened, at the path that has them. */
+const streams: ServerResponse[] = [];
+let refusedStreams = 0;
+
 const event = (message: JsonObject) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
 const initialised = { protocolVersion: '2025-11-25', serverInfo: { name: 's', version: '1' }, capabilities: { tools: {} } };
 const results: Record<string, JsonObject> = {
@@ -27,6 +31,13 @@ const results: Record<string, JsonObject> = {
 
 beforeAll(async () => {
   server = createServer(async (request, response) => {
+    if (request.method === 'GET' && request.url === '/withheld') return;
+    if (request.method === 'GET' && request.url === '/streams' && request.headers['mcp-session-id'] === 'one') {
+      streams.push(response.writeHead(200, { 'content-type': 'text/event-stream' }));
+      return response.flushHeaders();
+    }
+    if (request.method === 'GET') refusedStreams++;
+    if (request.method !== 'POST') return void response.writeHead(405).end();
     const { id, method, ...message } = (await json(request)) as JsonObject;
     if (method !== 'initialize' && request.headers['mcp-session-id'] !== 'one') return void response.writeHead(400).end();
     const result = results[String(method)];
@@ -35,7 +46,9 @@ beforeAll(async () => {
       return void response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
     }
     if (method === 'tools/call') {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(before + event(question));
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      const asked = request.url === '/streams' ? streams.at(-1) : response;
+      asked?.write(before + event(question));
       asking = { stream: response, id };
       return;
     }
@@ -49,7 +62,10 @@ beforeAll(async () => {
   await once(server, 'listening');
   gateway = await shareGateway();
   client = await mcpClient(gateway);
-  await client.addServer('asks-gateway', `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await client.addServer('asks-gateway', `${origin}/mcp`);
+  await client.addServer('asks-on-stream', `${origin}/streams`);
+  await client.addServer('asks-withheld', `${origin}/withheld`);
   const fields = { name: 'asks-virtual', slug: 'asks-virtual', workspace_id: gateway.workspaceId };
   await gateway.admin.create('/mcp-virtual-servers', { ...fields, tools: [{ mcp_server_id: 'asks-gateway', tool: '*' }] });
 });
@@ -91,6 +107,34 @@ describe('questions in a session of the gateway, which offers no capabilities', 
     expect(text).not.toContain('"method"');
     const message = { jsonrpc: '2.0', id: 'q', ...reply };
     expect(replies.pop()).toEqual({ session: 'one', revision: '2025-11-25', message });
+  });
+
+  it('get a reply on the stream of the session too, which the gateway opens once', async () => {
+    for (const method of ['roots/list', 'sampling/createMessage']) {
+      question = { id: method, method };
+      before = event({ method: 'notifications/tools/list_changed' });
+      const { text } = await client.post('asks-on-stream', callTool('ask'));
+      before = '';
+      expect(messageOf(text).result.content[0].text).toBe(JSON.stringify(refused));
+      expect(replies.pop()).toMatchObject({ session: 'one', revision: '2025-11-25', message: { id: method, error: refused } });
+    }
+    expect(streams).toHaveLength(1);
+  });
+
+  it('are not awaited on a stream that the server has refused in this session', async () => {
+    question = { id: 'q', method: 'ping' };
+    await client.post('asks-gateway', callTool('ask'));
+    const before = refusedStreams;
+    await client.post('asks-gateway', callTool('ask'));
+    expect([before > 0, refusedStreams - before]).toEqual([true, 0]);
+    replies.length = 0;
+  });
+
+  it('get a reply at servers that send no head of that stream', async () => {
+    question = { id: 'q', method: 'roots/list' };
+    const { text } = await client.post('asks-withheld', callTool('ask'));
+    expect(messageOf(text).result.content[0].text).toBe(JSON.stringify(refused));
+    replies.pop();
   });
 
   it.each([
