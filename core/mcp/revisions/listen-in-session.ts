@@ -5,7 +5,8 @@ import { relayStream } from '../../json-rpc/relay-reply.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
 import { listeningOf } from '../server/listening.ts';
-import { closeSession, initialize, openNotices, request } from '../sessions/own-client.ts';
+import { closeSession, initialize, openNotices, request, sendReply } from '../sessions/own-client.ts';
+import { ownReply, replyWith } from '../sessions/reply-to-question.ts';
 import type { SseConnection } from '../sse/sse-connection.ts';
 import { statelessResult } from './translated-reader.ts';
 
@@ -50,6 +51,8 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
       params: { notifications: granted, _meta },
     });
     const ended = frame({ id: message.id, result: statelessResult(null, { _meta }) });
+    // Without replies to its pings, a server may end the session.
+    const onQuestion = replyWith((reply) => sendReply(own, session, reply), ownReply);
     ctx.abortUpstream = () => stream?.abort();
     return await relayStream({
       ...{ ctx, sink, status: 200, headers: ['content-type', 'text/event-stream'], clock: options.services.clock },
@@ -62,7 +65,7 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
           yield ended;
         })(),
       },
-      reader: { read: (json) => noticeFor(json, notices, _meta) },
+      reader: { read: (json) => noticeFor(json, notices, _meta, onQuestion) },
     });
   } finally {
     end();
@@ -96,12 +99,18 @@ class NoticeStream {
 }
 
 /** Returns a notice with the id of the subscription; null for messages of the gateway, an empty text for all others of the server. */
-function noticeFor(json: string, notices: ReadonlySet<string>, _meta: JsonObject): string | null {
+function noticeFor(
+  json: string,
+  notices: ReadonlySet<string>,
+  _meta: JsonObject,
+  onQuestion: (message: JsonObject) => void,
+): string | null {
   const message = parseObject(json);
   if (message === null) return '';
   const params = isObject(message.params) ? message.params : {};
   const meta = isObject(params._meta) ? params._meta : isObject(message.result) ? message.result._meta : null;
   if (isObject(meta) && meta[subscriptionKey] === _meta[subscriptionKey]) return null;
+  if (typeof message.method === 'string' && message.id !== undefined) onQuestion(message);
   if (!notices.has(String(message.method)) || message.id !== undefined) return '';
   return JSON.stringify({ ...message, params: { ...params, _meta } });
 }

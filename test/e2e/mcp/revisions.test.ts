@@ -1,6 +1,7 @@
 import { Client as StatelessClient, StreamableHTTPClientTransport as StatelessTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -254,6 +255,13 @@ describe('a client of 2026-07-28 at a server with sessions', () => {
     sessions.addTool('added');
     await until(() => notices > 0, { what: 'the notice' });
     expect((await sdk.listTools({}, { cacheMode: 'refresh' })).tools.map(({ name }) => name)).toContain('added');
+    // Servers end sessions whose client does not reply to their pings.
+    const [transport] = [...sessions.sessions.values()].slice(-1) as [StreamableHTTPServerTransport];
+    const replies: unknown[] = [];
+    transport.onmessage = (message) => void replies.push(message);
+    await transport.send({ jsonrpc: '2.0', id: 'alive', method: 'ping' });
+    await until(() => replies.length > 0, { what: 'the reply to the ping' });
+    expect(replies).toEqual([{ jsonrpc: '2.0', id: 'alive', result: {} }]);
     const open = sessions.sessions.size;
     await subscription.close();
     await until(() => sessions.sessions.size < open, { what: 'the end of the session' });
