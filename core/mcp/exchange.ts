@@ -140,7 +140,7 @@ async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptRepl
     ...{
       server,
       call,
-      checks: outgoing.checks ?? (ctx.request.method === 'GET' ? await checksWithoutTool(work) : null),
+      checks: outgoing.checks ?? (isListening(work) ? await checksWithoutTool(work) : null),
       session: sessionOf(work),
     },
     ...(named === null || named.client ? {} : { refuse: refuseInSession(sender, named.upstream) }),

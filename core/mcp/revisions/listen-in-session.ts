@@ -1,10 +1,13 @@
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { after } from '../../contract/values/maybe.ts';
 import { eventText } from '../../contract/values/text/event-text.ts';
-import type { ClientMessage } from '../../json-rpc/messages.ts';
+import { type ClientMessage, isAmbiguous } from '../../json-rpc/messages.ts';
 import { relayStream } from '../../json-rpc/relay-reply.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
+import { checksWithoutTool } from '../server/checks-without-tool.ts';
 import { listeningOf } from '../server/listening.ts';
+import { messageReader } from '../server/server-messages.ts';
 import { closeSession, initialize, openNotices, request, sendReply } from '../sessions/own-client.ts';
 import { ownReply, replyWith } from '../sessions/reply-to-question.ts';
 import type { SseConnection } from '../sse/sse-connection.ts';
@@ -23,7 +26,7 @@ export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
 
 /** Serves `subscriptions/listen` at a server with sessions: with a session of its own, which ends with the stream. */
 export async function listenInSession(work: Work, message: ClientMessage): Promise<AttemptReply> {
-  const { parts, ctx, sink, server, options } = work;
+  const { parts, ctx, call, sink, server, options } = work;
   const own = parts.routedSessions.partsOf(server);
   const ofConnection = new NoticeStream();
   const session = await initialize(own, ofConnection.add);
@@ -45,12 +48,12 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
       if (uris.length > 0) notices.add('notifications/resources/updated');
     }
     const _meta = { [subscriptionKey]: message.id };
-    const frame = (one: JsonObject): Uint8Array => Buffer.from(eventText({ jsonrpc: '2.0', ...one }));
-    const acknowledged = frame({
-      method: 'notifications/subscriptions/acknowledged',
+    const acknowledged = JSON.stringify({
+      ...{ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged' },
       params: { notifications: granted, _meta },
     });
-    const ended = frame({ id: message.id, result: statelessResult(null, { _meta }) });
+    const ended = JSON.stringify({ jsonrpc: '2.0', id: message.id, result: statelessResult(null, { _meta }) });
+    const checked = messageReader({ server, call, checks: await checksWithoutTool(work), session: null });
     // Without replies to its pings, a server may end the session.
     const onQuestion = replyWith((reply) => sendReply(own, session, reply), ownReply);
     ctx.abortUpstream = () => stream?.abort();
@@ -60,12 +63,19 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
       exchange: {
         abort: () => stream?.abort(),
         body: (async function* () {
-          yield acknowledged;
+          yield Buffer.from(eventText(acknowledged));
           if (stream !== null) yield* stream.body;
-          yield ended;
+          yield Buffer.from(eventText(ended));
         })(),
       },
-      reader: { read: (json) => noticeFor(json, notices, _meta, onQuestion) },
+      reader: {
+        read(json) {
+          // A server that sends the same text sends nothing else with it.
+          if (json === acknowledged || json === ended) return null;
+          const notice = noticeFor(json, notices, _meta, onQuestion);
+          return notice === '' ? '' : after(checked.read(notice), (text) => text ?? notice);
+        },
+      },
     });
   } finally {
     end();
@@ -98,19 +108,20 @@ class NoticeStream {
   }
 }
 
-/** Returns a notice with the id of the subscription; null for messages of the gateway, an empty text for all others of the server. */
+/**
+ * Returns a notice with the id of the subscription; an empty text for all other messages of the server, which a client could take for
+ * replies to its requests.
+ */
 function noticeFor(
   json: string,
   notices: ReadonlySet<string>,
   _meta: JsonObject,
   onQuestion: (message: JsonObject) => void,
-): string | null {
+): string {
   const message = parseObject(json);
-  if (message === null) return '';
-  const params = isObject(message.params) ? message.params : {};
-  const meta = isObject(params._meta) ? params._meta : isObject(message.result) ? message.result._meta : null;
-  if (isObject(meta) && meta[subscriptionKey] === _meta[subscriptionKey]) return null;
+  if (message === null || isAmbiguous(message)) return '';
   if (typeof message.method === 'string' && message.id !== undefined) onQuestion(message);
   if (!notices.has(String(message.method)) || message.id !== undefined) return '';
+  const params = isObject(message.params) ? message.params : {};
   return JSON.stringify({ ...message, params: { ...params, _meta } });
 }
