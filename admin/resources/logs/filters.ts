@@ -6,6 +6,8 @@ import { queryTime } from '../../http/request/schemas.ts';
 
 /** Maximum number of values in one list. */
 const valuesMax = 100;
+/** Maximum number of values of all metadata keys. The count of 10,000 took PostgreSQL 0.15 s to plan and the control plane 0.1 s to write. */
+const metadataValuesMax = 1_000;
 
 /** Absent, null and empty text mean: no filter. Lists and queries send the same values as text. */
 function filter<Value>(type: 'string' | 'number', message: string, read: (sent: unknown) => Value | undefined) {
@@ -47,7 +49,11 @@ const cacheStatuses = filter('string', `a list of ${cacheStatusNames.join(', ')}
   const names = listFrom(sent)?.map((name) => name.toUpperCase().replaceAll('_', ' '));
   return names?.every((name) => cacheStatusNames.includes(name)) ? names : undefined;
 });
-const metadata = filter('string', 'a JSON object of texts such as {"team":"a"} is expected', metadataFrom);
+const metadata = filter(
+  'string',
+  `a JSON object of texts such as {"team":"a"} is expected, with at most ${metadataValuesMax} texts`,
+  metadataFrom,
+);
 
 /** Filters of logs, exports and analytics, for queries and for bodies. Numbers may be text, lists may be arrays. */
 export const logFilterEntries = {
@@ -219,6 +225,7 @@ function metadataFrom(sent: unknown): Record<string, string[]> | undefined {
   if (!isObject(value) || Object.keys(value).length > valuesMax) return undefined;
   const entries = Object.entries(value).map(([key, wanted]) => [key, valuesFrom(wanted)] as const);
   if (!entries.every(([key, wanted]) => isShortText(key) && wanted !== undefined)) return undefined;
+  if (entries.reduce((count, [, wanted]) => count + (wanted?.length ?? 0), 0) > metadataValuesMax) return undefined;
   return Object.fromEntries(entries) as Record<string, string[]>;
 }
 

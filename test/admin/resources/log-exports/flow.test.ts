@@ -11,6 +11,10 @@ import { ruleDatabases } from '../../support/test-database.ts';
 
 const filters = { time_of_generation_min: '2026-11-01T00:00:00.000Z', time_of_generation_max: '2026-11-30T00:00:00.000Z' };
 
+/** Returns as many keys, each with 100 texts. */
+const manyTexts = (keys: number) =>
+  Object.fromEntries(Array.from({ length: keys }, (_, key) => [`key${key}`, Array.from({ length: 100 }, (_, n) => `text ${n}`)]));
+
 describe.each(ruleDatabases)('log exports, on %s', (database) => {
   let plane: Plane;
   let records: RequestRecord[];
@@ -152,11 +156,16 @@ describe.each(ruleDatabases)('log exports, on %s', (database) => {
     ['no field', { requested_data: [] }, 'requested_data'],
     ['an unknown filter', { filters: { model: 'x' } }, 'filters.model'],
     ['a wrong filter', { filters: { cost_min: -1 } }, 'filters.cost_min'],
+    ['too many texts of metadata', { filters: { metadata: manyTexts(11) } }, 'filters.metadata'],
     ['too many records', { filters: { page_size: 50_001 } }, 'filters.page_size'],
     ['an unknown format', { format: 'csv' }, 'format'],
   ])('rejects %s with the name of the field', async (_what, changes, field) => {
     const reply = await expectRefusal(plane, () => create({ filters, requested_data: ['id'], ...changes }), 400, 'AB01', true);
     expect(reply.body.data.message).toContain(field);
+  });
+
+  it('accepts a filter by 1,000 texts of metadata', async () => {
+    expect((await read(await draft({ filters: { ...filters, metadata: manyTexts(10) } }))).total_records).toBe(0);
   });
 
   it('denied fields: rejected when creating, starting and running', async () => {
