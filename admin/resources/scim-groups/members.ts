@@ -3,7 +3,7 @@ import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 
-interface Group {
+export interface Group {
   readonly id: string;
   readonly organisationId: string;
 }

@@ -20,7 +20,8 @@ import { followGroups } from '../scim-users/follow-groups.ts';
 import type { Making } from '../workspace-users/memberships.ts';
 import { type ScimGroup, scimGroups, scimGroupWorkspaces } from './entity.ts';
 import { archiveUnused, mapByName } from './mappings.ts';
-import { addMembers, deleteWhere, keepMembers, removeMembers } from './members.ts';
+import { MemberChanges } from './member-changes.ts';
+import { addMembers, deleteWhere } from './members.ts';
 import { displayName, externalId, type GroupBody, memberList } from './schema.ts';
 
 /** The parts of a request that a change of a group needs. */
@@ -87,9 +88,9 @@ export async function insertGroup(
  */
 export async function replaceGroup(change: Change, row: ScimGroup, body: GroupBody, context: Context): Promise<void> {
   const edit = new GroupEdit(change, row, await effectsOf(change.tx, row));
-  await edit.rename(body.displayName);
+  edit.rename(body.displayName);
   edit.setExternalId(body.externalId ?? null);
-  if (body.members) await edit.replaceMembers(body.members);
+  if (body.members) edit.replaceMembers(body.members);
   await edit.finish(context);
 }
 
@@ -125,15 +126,16 @@ class GroupEdit {
   readonly #effects: Effects;
   readonly #touched = new Set<string>();
   readonly #added = new Set<string>();
-  /** Members of operations that follow each other, for one statement. Directories send an operation for each member. */
-  #queued: { readonly op: 'add' | 'remove'; readonly ids: string[] } | null = null;
-  #isRenamed = false;
+  readonly #members = new MemberChanges();
+  /** The name after the operations. */
+  #name: string;
   #isChanged = false;
 
   constructor(change: Change, row: ScimGroup, effects: Effects) {
     this.#change = change;
     this.#row = row;
     this.#effects = effects;
+    this.#name = row.displayName;
   }
 
   async apply(step: PatchStep): Promise<void> {
@@ -165,47 +167,39 @@ class GroupEdit {
     if (path.filter !== null) {
       if (op !== 'remove') throw new ScimError('noTarget', 'members: elements can be added, replaced as a whole, or removed');
       const only = memberOf(path.filter);
-      if (only !== null) return this.#queue('remove', [only]);
+      if (only !== null) return this.#members.remove([only]);
       const { sql, values } = filterToSql({ op: '[]', attrPath: 'members', valFilter: path.filter }, elementColumns, groupSchema);
-      await this.#runQueued();
+      await this.#writeMembers();
       return this.#removed(await deleteWhere(tx, this.#row, sql, values));
     }
     const ids =
       value === undefined || value === null ? null : validate(memberList, Array.isArray(value) ? value : [value], 'members');
-    if (op === 'replace') return this.replaceMembers(ids ?? []);
-    if (op === 'add' || ids !== null) return this.#queue(op, ids ?? []);
-    await this.#runQueued();
-    this.#removed(await deleteWhere(tx, this.#row, 'true', []));
+    if (op === 'add') this.#members.add(ids ?? []);
+    else if (op === 'remove' && ids !== null) this.#members.remove(ids);
+    else this.#members.replace(ids ?? []);
   }
 
-  async #queue(op: 'add' | 'remove', ids: readonly string[]): Promise<void> {
-    if (this.#queued !== null && this.#queued.op !== op) await this.#runQueued();
-    this.#queued ??= { op, ids: [] };
-    for (const id of ids) this.#queued.ids.push(id);
+  async #writeMembers(): Promise<void> {
+    const { added, removed } = await this.#members.write(this.#change.tx, this.#row);
+    this.#addedTo(added);
+    this.#removed(removed);
   }
 
-  async #runQueued(): Promise<void> {
-    if (this.#queued === null) return;
-    const { op, ids } = this.#queued;
-    this.#queued = null;
-    if (op === 'add') this.#addedTo(await addMembers(this.#change.tx, this.#row, ids));
-    else this.#removed(await removeMembers(this.#change.tx, this.#row, ids));
-  }
-
-  async replaceMembers(ids: readonly string[]): Promise<void> {
-    const { tx } = this.#change;
-    if (!this.#effects.hasMembers) return;
-    await this.#runQueued();
-    this.#addedTo(await addMembers(tx, this.#row, ids));
-    this.#removed(await keepMembers(tx, this.#row, ids));
-  }
-
-  async rename(name: string): Promise<void> {
-    if (name === this.#row.displayName) return;
-    await requireFree(this.#change.tx, this.#row.organisationId, name, this.#row.id);
-    this.#row.displayName = name;
-    this.#isRenamed = true;
+  /** Returns false if the name is the same as before the operations. */
+  async #writeName(): Promise<boolean> {
+    if (this.#name === this.#row.displayName) return false;
+    await requireFree(this.#change.tx, this.#row.organisationId, this.#name, this.#row.id);
+    this.#row.displayName = this.#name;
     this.#isChanged = true;
+    return true;
+  }
+
+  replaceMembers(ids: readonly string[]): void {
+    if (this.#effects.hasMembers) this.#members.replace(ids);
+  }
+
+  rename(name: string): void {
+    this.#name = name;
   }
 
   setExternalId(value: string | null): void {
@@ -215,14 +209,15 @@ class GroupEdit {
   }
 
   async finish(context: Context): Promise<void> {
-    await this.#runQueued();
+    await this.#writeMembers();
+    const isRenamed = await this.#writeName();
     if (!this.#isChanged && this.#touched.size === 0) throw new Unchanged();
     const { id } = this.#row;
     this.#row.lastUpdatedAt = new Date(context.making.now);
     this.#change.about({ id });
     await this.#change.tx.flush();
     const { touched, added } = { touched: [...this.#touched], added: [...this.#added] };
-    await applied(this.#change, this.#row, { touched, added, isRenamed: this.#isRenamed, effects: this.#effects }, context);
+    await applied(this.#change, this.#row, { touched, added, isRenamed, effects: this.#effects }, context);
   }
 
   #addedTo(ids: readonly string[]): void {

@@ -43,7 +43,7 @@ it('members of a large group are added in statements of some thousands, which en
   expect([replaced.status, replaced.body.members.length]).toEqual([200, count - 4_000]);
 });
 
-it('operations for one member each are one statement, in their order', async () => {
+it('operations for one member each are one change of all, with the result of their order', async () => {
   const em = plane.control.services.database.em();
   await em.execute('create table statements (what text not null)');
   await em.execute(`create function count_statements() returns trigger language plpgsql security definer as $$ begin
@@ -68,5 +68,19 @@ it('operations for one member each are one statement, in their order', async () 
   const left = [...members(50, 60), ...members(200, 300)].map(({ value }) => value);
   expect(body.members.map((one: { value: string }) => one.value).sort()).toEqual(left);
   const statements = await em.execute<{ what: string }[]>('select what from statements');
-  expect(statements.map(({ what }) => what)).toEqual(['INSERT', 'DELETE', 'INSERT']);
+  expect(statements.map(({ what }) => what)).toEqual(['INSERT', 'DELETE']);
+
+  await em.execute('delete from statements');
+  const replace = (value: string) => ({ op: 'replace', path: 'members', value: [{ value }] });
+  const rename = (value: string) => ({ op: 'replace', path: 'displayName', value: `named ${value}` });
+  const mixed = patch(...each(0, 450, replace), ...each(0, 450, rename), ...each(460, 470, add), ...each(462, 464, listed));
+  expect((await scim('PATCH', path, mixed)).status).toBe(204);
+  const after = (await scim('GET', path)).body;
+  const kept = [...members(449, 450), ...members(460, 462), ...members(464, 470)].map(({ value }) => value);
+  expect(after.members.map((one: { value: string }) => one.value).sort()).toEqual(kept);
+  expect(after.displayName).toBe(`named ${idOf(449)}`);
+  const written = await em.execute<{ what: string }[]>('select what from statements');
+  expect(written.map(({ what }) => what)).toEqual(['INSERT', 'DELETE']);
+  const unknown = await scim('PATCH', path, patch(add(idOf(count)), replace(idOf(0)), listed(idOf(0))));
+  expect([unknown.status, unknown.body.detail]).toEqual([400, 'members[0].value: User not found']);
 });
