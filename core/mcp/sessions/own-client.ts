@@ -1,13 +1,14 @@
 import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf, isEventStream } from '../../contract/values/text/event-text.ts';
 import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { withoutCredentials } from '../../json-rpc/hiding-reader.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import { parseMessage } from '../server/parse-message.ts';
 import { nameServer, rejectionDetail } from '../server/server-errors.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { type OnMessage, openSse, type SseConnection } from '../sse/sse-connection.ts';
@@ -242,11 +243,11 @@ async function readMessage(stream: ExchangeStream, isStream: boolean, id: number
   if (!isStream) {
     const body = await stream.whole(replyBytesMax);
     if (body === null) throw tooLarge();
-    return id === undefined ? null : parseObject(unmarkedTextOf(body) ?? '');
+    return id === undefined ? null : parseMessage(unmarkedTextOf(body) ?? '');
   }
   for await (const frames of framesIn(limited(stream.body))) {
     for (const frame of frames) {
-      const message = parseObject(dataOf(frame) ?? '');
+      const message = parseMessage(dataOf(frame) ?? '');
       if (message !== null && message.id === id && message.method === undefined) return message;
     }
   }

@@ -1,11 +1,11 @@
 import { GatewayError, toGatewayError } from '../../contract/values/errors/errors.ts';
 import type { HeaderList } from '../../contract/values/http/http.ts';
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
-import { hasTooManyValues, tooManyValues } from '../../contract/values/json/line-limits.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf } from '../../contract/values/text/event-text.ts';
 import { isAmbiguous, otherMember } from '../../json-rpc/messages.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import { parseMessage } from '../server/parse-message.ts';
 import { ownReply } from '../sessions/reply-to-question.ts';
 import { PendingRequests, type SseReceiver } from './pending-requests.ts';
 import { endpointOf, lostError, openCall, postMessage, type SseParts, timedOut } from './sse-calls.ts';
@@ -122,9 +122,7 @@ export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<S
       settle.resolve();
       return;
     }
-    if (hasTooManyValues(data))
-      throw new GatewayError('upstream_invalid', { message: `The MCP server sent a message that has ${tooManyValues}` });
-    const message = parseObject(data);
+    const message = parseMessage(data);
     // A client could take such a message for the response to its request.
     if (message === null || isAmbiguous(message) || otherMember(message) !== null) return;
     if (message.method === 'notifications/progress') pending.progress(isObject(message.params) ? message.params : {}, message);

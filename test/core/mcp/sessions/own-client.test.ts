@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ServerSettings } from '../../../../core/mcp/server/server-settings.ts';
 import { request } from '../../../../core/mcp/sessions/own-client.ts';
-import { streamOf } from '../../../../core/test-kit/provider-scripts.ts';
+import { replyWith, streamOf } from '../../../../core/test-kit/provider-scripts.ts';
 import { newScriptedTransport } from '../../../../core/test-kit/scripted-transport.ts';
 
 const server = {
@@ -31,4 +31,14 @@ it('own client of an MCP server: refuses a stream of more than 8 MiB', async () 
   await expect(request({ sender: transport, server, timeouts }, session, 'tools/list')).rejects.toThrow(
     'more than 8388608 bytes',
   );
+});
+
+it.each([
+  ['text', false],
+  ['an event', true],
+])('own client of an MCP server: does not parse a reply with too many values in %s', async (_, isStream) => {
+  const { transport, script } = newScriptedTransport();
+  const reply = `{"jsonrpc":"2.0","id":2,"result":{"tools":[${'{},'.repeat(500_000)}{}]}}`;
+  script(isStream ? streamOf([`data: ${reply}\n\n`]) : replyWith(200, reply));
+  await expect(request({ sender: transport, server, timeouts }, session, 'tools/list')).rejects.toThrow('too many values');
 });
