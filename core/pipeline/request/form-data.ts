@@ -15,7 +15,7 @@ const sliceBytes = 64 * 1024;
 export const formStepBytes = 2 * sliceBytes;
 
 /** Runs steps in turns of the event loop, in which other requests are served. May reject between two steps. */
-type InTurns = <Result>(steps: Generator<void, Result>) => Promise<Result>;
+export type InTurns = <Result>(steps: Generator<void, Result>) => Promise<Result>;
 
 /** Maximum bytes of a form that are searched for its text fields. */
 export const formHeadBytes = 64 * 1024;

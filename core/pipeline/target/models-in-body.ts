@@ -2,6 +2,7 @@ import { batchFileFields } from '../../contract/plugin/requests/batch-line.ts';
 import { startsSession } from '../../contract/plugin/requests/passed-traffic.ts';
 import type { ModelSources } from '../../contract/provider/model-sources.ts';
 import { type FormPart, partText } from '../../contract/values/bodies/form.ts';
+import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { InboundRequest } from '../../contract/values/http/http.ts';
 import { isJsonType } from '../../contract/values/http/media-types.ts';
 import { isObject, isText, type JsonObject, objectsIn, parseObject } from '../../contract/values/json/json.ts';
@@ -16,7 +17,7 @@ import {
   requireReadableModel,
 } from '../../contract/values/models/readable-models.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
-import { paramsOfForm, parseForm } from '../request/form-data.ts';
+import { type InTurns, paramsOfForm, parseForm } from '../request/form-data.ts';
 import { isEncoded } from '../request/passed-model.ts';
 
 /** Models that a pass-through body names. */
@@ -36,6 +37,8 @@ export interface PassedBody {
   /** Path below `/v1`. */
   readonly path: string;
   readonly hasModelInPath: boolean;
+  /** Reads a large form in turns of the event loop. */
+  readonly inTurns: InTurns;
 }
 
 export const noModels: BodyModels = { called: [], further: [], json: null };
@@ -106,7 +109,12 @@ function sessionsIn(body: JsonObject): unknown[] {
   return Object.keys(body).flatMap((name) => (isSpelling(name, ['session']) ? [body[name]] : []));
 }
 
-async function inForm({ bytes, path }: PassedBody, text: string, contentType: string, isRestricted: boolean): Promise<string[]> {
+async function inForm(
+  { bytes, path, inTurns }: PassedBody,
+  text: string,
+  contentType: string,
+  isRestricted: boolean,
+): Promise<string[]> {
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) {
     const fields = [...new URLSearchParams(text)].filter(([name]) => isModelField(name));
     if (isRestricted && (fields.length > 1 || fields.some(([name]) => name !== 'model'))) throw notOneModel('the form');
@@ -114,8 +122,9 @@ async function inForm({ bytes, path }: PassedBody, text: string, contentType: st
   }
   let parts: FormPart[] = [];
   try {
-    parts = await parseForm(bytes, contentType);
-  } catch {
+    parts = await parseForm(bytes, contentType, inTurns);
+  } catch (thrown) {
+    if (thrown instanceof GatewayError && thrown.code === 'client_closed') throw thrown;
     throw notOneModel('the form');
   }
   const given = parts.filter((part) => isModelField(part.name));

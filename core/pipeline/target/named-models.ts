@@ -9,6 +9,7 @@ import { GatewayError } from '../../contract/values/errors/errors.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
 import { isModelField } from '../../contract/values/models/nested-models.ts';
 import { furtherModels, hiddenModel, notOneModel } from '../../contract/values/models/readable-models.ts';
+import type { InTurns } from '../request/form-data.ts';
 import { modelInPath } from '../request/passed-model.ts';
 import type { ResolvedTarget } from './build-target.ts';
 import { modelsInBody, noModels, requireOne } from './models-in-body.ts';
@@ -41,7 +42,8 @@ async function namedModels(ctx: RequestContext, target: Target, sources: ModelSo
   const { body: bytes, request } = ctx;
   const path = ctx.endpoint?.proxyPath ?? '';
   const hasBody = bytes !== null && bytes.length > 0;
-  const passed = { request, path, hasModelInPath: inPath.length > 0 };
+  const inTurns: InTurns = (steps) => ctx.inTurns(steps);
+  const passed = { request, path, hasModelInPath: inPath.length > 0, inTurns };
   const { called, further, json } = hasBody ? await modelsInBody({ ...passed, bytes }, sources, isRestricted) : noModels;
   // The provider then reads the checked value.
   if (json !== null && called.length + further.length > 0) ctx.body = Buffer.from(JSON.stringify(json));
