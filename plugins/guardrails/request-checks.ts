@@ -3,13 +3,12 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Denial, Reply } from '../../core/contract/plugin/plugin.ts';
 import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/requests/batch-line.ts';
+import { sendLastNames } from '../../core/contract/plugin/requests/names-twice.ts';
 import { runsElsewhere } from '../../core/contract/plugin/requests/passed-traffic.ts';
 import { isUpload } from '../../core/contract/plugin/requests/uploads.ts';
 import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/sessions/web-socket.ts';
-import { duplicateKeySteps, hasDuplicateKeys, scannedAtOnce } from '../../core/contract/values/json/duplicate-keys.ts';
 import type { JsonObject } from '../../core/contract/values/json/json.ts';
 import { after, type Maybe } from '../../core/contract/values/maybe.ts';
-import { textOf } from '../../core/contract/values/text/utf8.ts';
 import { BatchGuard } from './batch-guard.ts';
 import type { TextPart } from './every-text.ts';
 import { type Compiled, type Guardrails, noGuardrails, toGuardrails } from './guardrail-lists.ts';
@@ -54,7 +53,7 @@ export class RequestChecks {
   onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
     if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
     const named = this.#compiled.some(({ input }) => input.all.length > 0) ? this.#sendCheckedNames(ctx) : undefined;
-    return named === undefined ? this.#checkShared(ctx, isShared) : named.then(() => this.#checkShared(ctx, isShared));
+    return after(named, () => this.#checkShared(ctx, isShared));
   }
 
   #checkShared(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
@@ -90,24 +89,10 @@ export class RequestChecks {
     return this.#denied(ctx, state, results);
   }
 
-  /**
-   * Sends the parsed body if an object of it has a name twice. Checks read the last value, and the provider might read the first in the bytes
-   * of the client.
-   */
-  #sendCheckedNames(ctx: RequestContext): Promise<void> | undefined {
-    const { params, form, bodyLayout } = ctx;
-    const bytes = bodyLayout?.bytes ?? (ctx.bodyChanged ? null : ctx.body);
-    if (bytes === null || params === null || form !== null || bytes.length === 0) return undefined;
-    const conclude = (isTwice: boolean): void => {
-      if (!isTwice) return;
-      ctx.bodyChanged = true;
-      this.#states.of(ctx).request = { params, bodyChanged: true };
-    };
-    const text = textOf(bytes);
-    const parsed = bodyLayout?.parsed ?? params;
-    if (text.length > scannedAtOnce) return ctx.inTurns(duplicateKeySteps(text, parsed)).then(conclude);
-    conclude(hasDuplicateKeys(text, parsed));
-    return undefined;
+  #sendCheckedNames(ctx: RequestContext): Maybe<void> {
+    return after(sendLastNames(ctx), (isTwice) => {
+      if (isTwice) this.#states.of(ctx).request = { params: ctx.params, bodyChanged: true };
+    });
   }
 
   /**

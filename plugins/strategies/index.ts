@@ -12,8 +12,9 @@ import {
   defineCorePlugin,
 } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
+import { sendLastNames } from '../../core/contract/plugin/requests/names-twice.ts';
 import type { BreakerSettings } from '../../core/contract/plugin/services/circuits.ts';
-import { isPromise } from '../../core/contract/values/maybe.ts';
+import { after, isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { inheritedBreaker, watchBreaker } from './breakers.ts';
 import { candidatesOf, openWhenAllAre } from './candidates.ts';
 import { conditional } from './conditional.ts';
@@ -48,7 +49,7 @@ export const strategies = (): CorePlugin =>
       const root = compileNode(scope.config, 'config', null, walk);
       return {
         readsParams: walk.readsParams,
-        ...(walk.countsTokens ? { onRequest: (ctx) => countInputTokens(ctx, services) } : undefined),
+        ...(walk.countsTokens || walk.readsParams ? { onRequest: (ctx) => prepare(ctx, walk) } : undefined),
         onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)),
         movesOn: (ctx, targetIndex, status) => root.movesOn(ctx, targetIndex, status),
         ...watches.hooks(),
@@ -59,6 +60,11 @@ export const strategies = (): CorePlugin =>
       } satisfies CoreHooks;
     },
   });
+
+/** Prepares the parameters that conditions read. The provider must receive the same values. */
+function prepare(ctx: RequestContext, { countsTokens, services }: Walk): Maybe<void> {
+  return after(sendLastNames(ctx), () => (countsTokens ? countInputTokens(ctx, services) : undefined));
+}
 
 function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExplanation {
   // An explanation must not add to the decisions noted for sent requests.

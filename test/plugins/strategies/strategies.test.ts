@@ -174,6 +174,24 @@ describe('conditional', () => {
     expect(await pathsOf(createHarness(), config, 1, headers, sent)).toEqual([`config.targets[${index}]`]);
   });
 
+  it.each([
+    ['a member', { 'params.reasoning.effort': 'low' }, '"reasoning":{"effort":"high","effort":"low"}', '"high"'],
+    ['a parameter', { 'params.user': 'b' }, '"user":"first","user":"b"', '"first"'],
+    ['the messages', { 'tokens.input': { $lt: 100 } }, '"messages":[{"role":"user","content":"first","content":"x"}]', '"first"'],
+  ])(
+    'conditional: the provider receives the value that the condition read, if %s has its name twice',
+    async (_, query, text, hidden) => {
+      const gateway = createHarness();
+      const conditions = [{ query, then: 'b' }];
+      const headers = {
+        'x-svc-config': JSON.stringify({ strategy: { mode: 'conditional', conditions, default: 'a' }, targets }),
+      };
+      const reply = await gateway.send({ headers, body: `{"model":"gpt-5","messages":[],${text}}` });
+      expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
+      expect(gateway.calls.map((call) => String(call.body).includes(hidden))).toEqual([false]);
+    },
+  );
+
   it('rejects with 400 if no condition holds and there is no default', async () => {
     const gateway = createHarness();
     const { default: _default, ...strategy } = config.strategy;
