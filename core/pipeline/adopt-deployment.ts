@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { GatewayError } from '../contract/values/errors/errors.ts';
+import { encodeSteps } from '../contract/values/large-json/encode-steps.ts';
 import { encode } from './attempt/outgoing-body.ts';
-import { encodeSteps } from './request/large-json/encode-steps.ts';
 
 /**
  * Makes a request of Azure's SDKs on a shaped route one of the route below `/v1`: removes `api-version` from its query, and replaces the model of

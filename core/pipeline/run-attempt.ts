@@ -6,6 +6,7 @@ import type { OutgoingCall, StepReply, StepServices } from '../contract/provider
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http/http.ts';
+import { stepBytes } from '../contract/values/large-json/json-steps.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { roughTokens } from '../contract/values/models/prompt-text.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
@@ -23,7 +24,6 @@ import { signedInTime } from './attempt/signed-in-time.ts';
 import { openSteps, replyBytesMax, type Steps, whole } from './attempt/step-services.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { stepBytes } from './request/large-json/json-steps.ts';
 import { targetOfModel } from './target/named-models.ts';
 import { isRefusal } from './target/refusal.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';

@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HonoRequest } from 'hono';
 import { adminBodyBytesMax } from '../../../core/contract/protocol/control-plane-calls/body-limit.ts';
 import { codings, decodeWhole } from '../../../core/contract/values/bodies/content-decoder.ts';
 import { jsonExcess } from '../../../core/contract/values/json/json-excess.ts';
+import { stepBytes } from '../../../core/contract/values/large-json/json-steps.ts';
+import { JsonStepError, parseSteps } from '../../../core/contract/values/large-json/parse-steps.ts';
 import { unmarkedTextOf } from '../../../core/contract/values/text/utf8.ts';
 import { decodeProtobufRequest, TooManyFields } from '../../../core/telemetry/otlp/protobuf.ts';
 import { invalid } from '../../http/errors.ts';
@@ -36,7 +39,7 @@ export function readOtlpBody(signal: 'traces' | 'logs'): (request: HonoRequest) 
     if (!/^application\/json\s*(?:;|$)/i.test(contentType)) {
       throw invalid('content-type: expected application/json or application/x-protobuf');
     }
-    return parseJson(decoded(bytes));
+    return parseJson(bytes);
   };
 }
 
@@ -48,11 +51,29 @@ async function decompressed(bytes: Uint8Array, encoding: string): Promise<Uint8A
   return whole;
 }
 
-/** Exporters cut texts within a character and send batches with more keys than a write of an admin has, so both are accepted as in protobuf. */
-function parseJson(text: string): unknown {
+/**
+ * Exporters cut texts within a character and send batches with more keys than a write of an admin has, so both are accepted as in protobuf. Other
+ * requests are served between steps.
+ */
+async function parseJson(bytes: Uint8Array): Promise<unknown> {
+  const text = decoded(bytes);
   const excess = jsonExcess(text, { valuesMax, depthMax });
   if (excess === 'values') throw tooLarge(`more than ${valuesMax} values`);
   if (excess === 'depth') throw invalid(`body: nested deeper than ${depthMax} levels`);
+  if (bytes.length <= stepBytes) return parseAtOnce(text);
+  const steps = parseSteps(bytes);
+  try {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      await nextTurn();
+    }
+  } catch (thrown) {
+    throw thrown instanceof JsonStepError ? invalid(`body: not valid JSON: ${thrown.message}`) : thrown;
+  }
+}
+
+function parseAtOnce(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -11,13 +11,13 @@ import { credentialHeaders } from '../../contract/values/http/credential-headers
 import type { HeaderList } from '../../contract/values/http/http.ts';
 import { childSpanId, w3cTraceId } from '../../contract/values/http/trace-ids.ts';
 import type { JsonObject } from '../../contract/values/json/json.ts';
+import { encodeSteps } from '../../contract/values/large-json/encode-steps.ts';
+import { stepBytes } from '../../contract/values/large-json/json-steps.ts';
+import { spliceMembers } from '../../contract/values/large-json/splice-members.ts';
 import { isPromise, type Maybe } from '../../contract/values/maybe.ts';
 import { asksForStream } from '../request/asks-for-stream.ts';
 import { encodeForm } from '../request/form-data.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
-import { encodeSteps } from '../request/large-json/encode-steps.ts';
-import { stepBytes } from '../request/large-json/json-steps.ts';
-import { spliceMembers } from '../request/large-json/splice-members.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { encode, shapedForm, withModel } from './outgoing-body.ts';
 import { hasHeader, passedCall, withoutOurKey } from './passed-call.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../contract/values/errors/errors.ts';
-import { bufferOf, onceWork } from './large-json/json-steps.ts';
-import { StringEnds } from './large-json/string-ends.ts';
+import { bufferOf, onceWork } from '../../contract/values/large-json/json-steps.ts';
+import { StringEnds } from '../../contract/values/large-json/string-ends.ts';
 
 const depthMax = 64;
 const keysMax = 50_000;

@@ -4,12 +4,12 @@ import { GatewayError } from '../../contract/values/errors/errors.ts';
 import { isJsonType, isMultipartForm } from '../../contract/values/http/media-types.ts';
 import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { jsonSyntaxText } from '../../contract/values/json/json-syntax.ts';
+import { onceWork, stepBytes } from '../../contract/values/large-json/json-steps.ts';
+import { JsonStepError, parseSteps } from '../../contract/values/large-json/parse-steps.ts';
 import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { asksForStream } from './asks-for-stream.ts';
 import { fieldsInHead, formHeadBytes, formStepBytes, paramSteps, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
-import { onceWork, stepBytes } from './large-json/json-steps.ts';
-import { JsonStepError, parseSteps } from './large-json/parse-steps.ts';
 import { peekBody } from './peek-body.ts';
 
 /** Maximum size of bodies that are read whole, by kind. A form above `formBytesMax` is streamed. */

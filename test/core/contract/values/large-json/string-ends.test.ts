@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { StringEnds } from '../../../../core/pipeline/request/large-json/string-ends.ts';
+import { StringEnds } from '../../../../../core/contract/values/large-json/string-ends.ts';
 
 /** Returns the result of `after`, found byte by byte. */
 function expected(bytes: Buffer, start: number, limit: number): number {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
-import type { JsonObject } from '../../../contract/values/json/json.ts';
-import type { JsonLayout } from '../../../contract/values/json/json-layout.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { JsonLayout } from '../json/json-layout.ts';
 import { roomAfter } from './encode-steps.ts';
 import { bufferOf } from './json-steps.ts';
 

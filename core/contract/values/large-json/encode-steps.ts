@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
-import type { JsonObject } from '../../../contract/values/json/json.ts';
-import { endsWithHalf } from '../../../contract/values/text/surrogates.ts';
+import type { JsonObject } from '../json/json.ts';
+import { endsWithHalf } from '../text/surrogates.ts';
 import { stepBytes } from './json-steps.ts';
 
 /** Estimated characters of a number, and of the punctuation of a string or container. */

@@ -1,6 +1,6 @@
 import { Buffer, isAscii } from 'node:buffer';
-import type { JsonObject } from '../../../contract/values/json/json.ts';
-import { validTextOf } from '../../../contract/values/text/utf8.ts';
+import type { JsonObject } from '../json/json.ts';
+import { validTextOf } from '../text/utf8.ts';
 import { bufferOf, copyBytes, stepBytes } from './json-steps.ts';
 import { StringEnds } from './string-ends.ts';
 

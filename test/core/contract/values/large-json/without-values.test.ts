@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { withoutValues } from '../../../../core/pipeline/request/large-json/without-values.ts';
-import { runAtOnce } from './run-at-once.ts';
+import { withoutValues } from '../../../../../core/contract/values/large-json/without-values.ts';
+import { runAtOnce } from '../../../pipeline/request/run-at-once.ts';
 
 const numbers = Array.from({ length: 200 }, (_, i) => (i - 100) / 7e5);
 const text = 'A'.repeat(2000);

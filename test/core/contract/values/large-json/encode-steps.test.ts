@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { encodeSteps } from '../../../../core/pipeline/request/large-json/encode-steps.ts';
-import { stepBytes } from '../../../../core/pipeline/request/large-json/json-steps.ts';
-import { runAtOnce } from './run-at-once.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
+import { encodeSteps } from '../../../../../core/contract/values/large-json/encode-steps.ts';
+import { stepBytes } from '../../../../../core/contract/values/large-json/json-steps.ts';
+import { runAtOnce } from '../../../pipeline/request/run-at-once.ts';
 
 const encode = (value: unknown, hint = 0): string => Buffer.from(runAtOnce(encodeSteps(value as JsonObject, hint))).toString();
 const big = (unit: string) => unit.repeat(Math.ceil((stepBytes * 2.5) / unit.length));

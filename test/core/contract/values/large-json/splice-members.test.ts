@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import type { JsonLayout } from '../../../../core/contract/values/json/json-layout.ts';
-import { JsonLimits } from '../../../../core/pipeline/request/json-limits.ts';
-import { spliceMembers } from '../../../../core/pipeline/request/large-json/splice-members.ts';
-import { createHarness } from '../../../../core/test-kit/pipeline-harness.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json/json.ts';
+import type { JsonLayout } from '../../../../../core/contract/values/json/json-layout.ts';
+import { spliceMembers } from '../../../../../core/contract/values/large-json/splice-members.ts';
+import { JsonLimits } from '../../../../../core/pipeline/request/json-limits.ts';
+import { createHarness } from '../../../../../core/test-kit/pipeline-harness.ts';
 
 /** Reads the text in chunks of this many bytes. */
 function layoutOf(text: string, chunkBytes = 1e9): JsonLayout {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { stepBytes } from '../../../../core/pipeline/request/large-json/json-steps.ts';
-import { parseSteps } from '../../../../core/pipeline/request/large-json/parse-steps.ts';
-import { runAtOnce } from './run-at-once.ts';
+import { stepBytes } from '../../../../../core/contract/values/large-json/json-steps.ts';
+import { parseSteps } from '../../../../../core/contract/values/large-json/parse-steps.ts';
+import { runAtOnce } from '../../../pipeline/request/run-at-once.ts';
 
 const parse = (text: string | Uint8Array): unknown => runAtOnce(parseSteps(Buffer.from(text as string)));
 const big = (unit: string) => unit.repeat(Math.ceil((stepBytes * 2.5) / Buffer.byteLength(unit)));
