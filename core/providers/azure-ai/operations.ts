@@ -4,8 +4,10 @@ import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
 import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic/messages.ts';
 import { claudeOrChat } from '../../formats/claude-or-chat.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
+import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import { completions } from '../../formats/openai/completions.ts';
 import { embeddings } from '../../formats/openai/embeddings.ts';
+import { withNewerLimit } from '../../formats/openai/output-limit.ts';
 import { withCustomTools } from '../../translate/custom-tools/custom-tools.ts';
 import { countOrEstimate } from '../../translate/estimated-token-count.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
@@ -14,7 +16,12 @@ import { chatPath, claudePath, isInferenceApi } from './address.ts';
 import { forDeployment } from './deployment.ts';
 
 const id = 'azure-ai';
-const quirks = { developerAsSystem: true, ownFinishReasons: true } as const;
+const quirks: ChatQuirks = {
+  developerAsSystem: true,
+  ownFinishReasons: true,
+  request: (params, call) =>
+    isInferenceApi(call.settings) ? params : withNewerLimit(params, call, [call.model, call.settings.azure_deployment_name]),
+};
 const pathOf =
   (path: string) =>
   (call: OperationCall): string =>

@@ -11,6 +11,7 @@ import { withUsageInStream } from '../../formats/openai/chat-request.ts';
 import { completions } from '../../formats/openai/completions.ts';
 import { embeddings } from '../../formats/openai/embeddings.ts';
 import { unknownToOpenAi, withoutRefusedFields } from '../../formats/openai/message-fields.ts';
+import { withNewerLimit } from '../../formats/openai/output-limit.ts';
 import { responses, withReadableReasoning } from '../../formats/openai/responses.ts';
 import { goesByResponses } from '../../formats/openai/responses-only.ts';
 import { chatOrResponses } from '../../translate/chat-over-responses/chat-over-responses.ts';
@@ -26,7 +27,10 @@ const pathOf =
 
 const ownChat: Operation = {
   ...chatCompletions('azure-openai', quirks, pathOf('/chat/completions')),
-  toProvider: (params, call) => forDeployment(withUsage(withoutRefusedFields(params, unknownToOpenAi, call), call), call),
+  toProvider: (params, call) => {
+    const limited = withNewerLimit(withoutRefusedFields(params, unknownToOpenAi, call), call, namesOfModel(call));
+    return forDeployment(withUsage(limited, call), call);
+  },
 };
 
 const ownComplete: Operation = {
@@ -42,19 +46,20 @@ export const createModelResponse: Operation = {
 };
 
 /** Customers choose the names of deployments, so only the alias table or the settings may name the model. */
-export function byResponses(call: OperationCall): boolean {
+function namesOfModel(call: OperationCall): unknown[] {
   const { deployment, model } = deploymentOfCall(call);
-  return goesByResponses(call, [call.model, deployment, model, call.settings.azure_model_name]);
+  return [call.model, deployment, model, call.settings.azure_model_name];
+}
+
+export function byResponses(call: OperationCall): boolean {
+  return goesByResponses(call, namesOfModel(call));
 }
 
 export const chatComplete = chatOrResponses('azure-openai', byResponses, ownChat, createModelResponse);
 
-export const complete = completionsOrChat(ownComplete, chatComplete, 'azure-openai', (call) => {
-  const { deployment, model } = deploymentOfCall(call);
-  return [call.model, deployment, model, call.settings.azure_model_name].some(
-    (name) => typeof name === 'string' && isChatOnly(name),
-  );
-});
+export const complete = completionsOrChat(ownComplete, chatComplete, 'azure-openai', (call) =>
+  namesOfModel(call).some((name) => typeof name === 'string' && isChatOnly(name)),
+);
 
 /** Forms name the deployment if the path does not. */
 const modelInForm = (call: OperationCall): string => {

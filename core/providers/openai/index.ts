@@ -3,6 +3,7 @@ import type { HeaderList } from '../../contract/values/http/http.ts';
 import { completesByChat } from '../../formats/openai/chat-only.ts';
 import { unknownToOpenAi, withoutRefusedFields } from '../../formats/openai/message-fields.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { withNewerLimit } from '../../formats/openai/output-limit.ts';
 import { goesByResponsesApi } from '../../formats/openai/responses-only.ts';
 import { allBatches, allFiles, allFinetunes } from '../../formats/stored/stored-files.ts';
 import { federation } from './federation.ts';
@@ -28,9 +29,10 @@ export const openai = openAiCompatible({
   ],
   headers: accountHeaders,
   stored: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
-  // Servers behind `custom_host` may accept these fields, as vLLM does with `reasoning_content`.
+  // Servers behind `custom_host` may accept these fields, as vLLM does with `reasoning_content`, and may have `max_tokens` only.
   chat: {
-    request: (params, call) => (call.settings.custom_host ? params : withoutRefusedFields(params, unknownToOpenAi, call)),
+    request: (params, call) =>
+      call.settings.custom_host ? params : withNewerLimit(withoutRefusedFields(params, unknownToOpenAi, call), call),
   },
   customTools: true,
   byResponses: goesByResponsesApi,
