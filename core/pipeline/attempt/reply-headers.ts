@@ -77,11 +77,11 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
 }
 
 /**
- * Adds the service's own headers under the prefix that the client used. Without a request id of the provider, an error gets the trace id under
- * the names that SDKs read, and so does every reply in Anthropic's format, whose clients expect one.
+ * Adds the service's own headers under the prefix that the client used. A reply of a provider that sends no request id gets the
+ * trace id under the names that SDKs read, which finds its log.
  */
 export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, status: number, call: OperationCall | null): void {
-  if (status >= 400 || ctx.endpoint?.format === 'messages') addRequestId(ctx, headers);
+  if (status !== 101) addRequestId(ctx, headers);
   const prefix = ctx.headerPrefix;
   if (prefix !== defaultPrefix) removePrefixed(headers, prefix);
   const names = namesOf(prefix);
@@ -129,8 +129,8 @@ function removePrefixed(headers: HeaderList, prefix: string): void {
 
 function addRequestId(ctx: RequestContext, headers: HeaderList): void {
   const given = requestIdOf(ctx, headers);
-  const names = ctx.endpoint?.format === 'messages' ? ['x-request-id', 'request-id'] : ['x-request-id'];
-  for (const name of names) if (findHeader(headers, name) === undefined) headers.push(name, given);
+  if (findHeader(headers, 'x-request-id') === undefined) headers.push('x-request-id', given);
+  if (ctx.endpoint?.format === 'messages' && findHeader(headers, 'request-id') === undefined) headers.push('request-id', given);
 }
 
 /** Returns the provider's id of a request, or the trace id. */

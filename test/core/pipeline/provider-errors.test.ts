@@ -82,12 +82,17 @@ it.each(['/v1/chat/completions', '/v1/messages', '/v1/proxy/any/path'])(
   },
 );
 
-it('a reply in the format of Anthropic has the request id of the provider, else that of the gateway', async () => {
+it.each([
+  ['/v1/chat/completions', 'x-request-id', {}],
+  ['/v1/chat/completions', 'x-request-id', { stream: true }],
+  ['/v1/messages', 'request-id', {}],
+  ['/v1/proxy/any/path', 'x-request-id', {}],
+])('a reply on %s has %s of the provider, else that of the gateway %j', async (path, name, more) => {
   const gateway = createHarness();
-  for (const id of [[], ['request-id', 'req_1']]) {
+  for (const id of [[], [name, 'req_1']]) {
     gateway.script(replyWith(200, {}, ['content-type', 'application/json', ...id]));
-    const reply = await gateway.send({ path: '/v1/messages', body: question });
-    expect([reply.status, reply.header('request-id')]).toEqual([200, id[1] ?? reply.header('x-svc-trace-id')]);
+    const reply = await gateway.send({ path, body: { ...question, ...more }, headers: { 'x-svc-provider': '@one' } });
+    expect([reply.status, reply.header(name)]).toEqual([200, id[1] ?? reply.header('x-svc-trace-id')]);
   }
 });
 
