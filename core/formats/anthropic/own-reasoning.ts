@@ -2,6 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import { isRangeless } from '../document-citations.ts';
 import { noteOnce } from '../note-once.ts';
+import { isLoopWithoutReasoning } from './tool-loop.ts';
 
 /**
  * Prefixes that the gateway gives to signatures of other providers, and to blocks that it sealed (`gemini/signatures.ts`,
@@ -21,9 +22,29 @@ export function isOwnReasoning(block: JsonObject): boolean {
 
 /**
  * Returns a Messages call without the parts of other models that Claude refuses: their reasoning, and citations that this gateway
- * made of theirs. Returns the same object if there are none.
+ * made of theirs. A tool loop that another model began gets no thinking budget. Returns the same object if nothing changes.
  */
 export function withOwnReasoning(params: JsonObject, call: OperationCall): JsonObject {
+  const own = withOwnBlocks(params, call);
+  const { thinking, messages } = own;
+  if (!isObject(thinking) || thinking.type !== 'enabled' || !Array.isArray(messages) || !isLoopWithoutReasoning(messages))
+    return own;
+  noteOnce(call.dropped, 'thinking');
+  const { thinking: _, ...others } = own;
+  return withoutClearedThinking(others, call);
+}
+
+/** Claude refuses to clear thinking blocks of a call without thinking (https://github.com/anthropics/claude-code/issues/11971). */
+function withoutClearedThinking(params: JsonObject, call: OperationCall): JsonObject {
+  const { context_management: management, ...others } = params;
+  if (!isObject(management) || !Array.isArray(management.edits)) return params;
+  const edits = management.edits.filter((edit) => !isObject(edit) || !String(edit.type).startsWith('clear_thinking_'));
+  if (edits.length === management.edits.length) return params;
+  noteOnce(call.dropped, 'context_management.edits');
+  return edits.length === 0 ? others : { ...others, context_management: { ...management, edits } };
+}
+
+function withOwnBlocks(params: JsonObject, call: OperationCall): JsonObject {
   const { messages } = params;
   if (!Array.isArray(messages) || !messages.some(holdsForeign)) return params;
   const turns = messages.flatMap((turn: JsonObject) => {

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { forcesTool } from '../forces-tool.ts';
 import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
+import { isLoopWithoutReasoning } from './tool-loop.ts';
 
 /** Thinking budgets of models before 4.6, in tokens by `reasoning_effort`. */
 const budgets: Readonly<Record<string, number>> = byName({ low: 1_024, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 });
@@ -36,18 +37,6 @@ function isRefused(thinking: JsonObject, params: JsonObject, call: OperationCall
   if (thinking.type !== 'enabled' && thinking.type !== 'adaptive') return false;
   if (thinking.type === 'enabled' && isLoopWithoutReasoning(turns)) return true;
   return traitsOf(call.model).off === 'omit' && forcesTool(params);
-}
-
-/**
- * True if the last turn holds tool results whose calls lost the reasoning before them, as happens with strict clients. With a
- * thinking budget the provider refuses such a turn; with adaptive thinking it does not (Anthropic's extended thinking,
- * "preserving thinking blocks").
- */
-function isLoopWithoutReasoning(turns: readonly JsonObject[]): boolean {
-  const [calling, results] = turns.slice(-2);
-  if (calling?.role !== 'assistant' || !Array.isArray(calling.content) || !Array.isArray(results?.content)) return false;
-  const brings = results.content.some((block) => isObject(block) && block.type === 'tool_result');
-  return brings && !['thinking', 'redacted_thinking'].includes(String(calling.content[0]?.type));
 }
 
 function askedParams(params: JsonObject, call: OperationCall): JsonObject {

@@ -1,6 +1,7 @@
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { byName } from '../../../contract/values/json/by-name.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
+import { startOfLoop } from '../../../formats/anthropic/tool-loop.ts';
 import { forcesTool } from '../../../formats/forces-tool.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
 import { type ClaudeTraits, claudeTraits } from '../claude/claude-models.ts';
@@ -43,14 +44,10 @@ function isRefused(thinking: JsonObject, params: JsonObject, turns: Conversation
   return claudeTraits(call.model)?.off === 'omit' && forcesTool(params);
 }
 
-/**
- * True if the last turn holds tool results whose calls lost the reasoning before them, as happens with strict clients. With a
- * thinking budget, Claude refuses such a turn.
- */
+/** As `isLoopWithoutReasoning` of Messages calls. */
 function isLoopWithoutReasoning(turns: Conversation['messages']): boolean {
-  const [calling, results] = turns.slice(-2);
-  if (calling?.role !== 'assistant' || !results?.content.some((block) => block.toolResult !== undefined)) return false;
-  return calling.content[0]?.reasoningContent === undefined;
+  const start = startOfLoop(turns, ({ content }) => content.some((block) => block.toolResult !== undefined));
+  return start !== null && start.content[0]?.reasoningContent === undefined;
 }
 
 function askedReasoning(params: JsonObject, maxTokens: number | null, call: OperationCall): Reasoning {
