@@ -11,6 +11,7 @@ import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import type { Timers } from '../contract/values/time/timers.ts';
 import type { LogFailedCall } from './attempt/failed-call-log.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';
+import { withoutRefusedReasoning } from './attempt/refused-reasoning.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
 import { mayRetry, retryWaitMs } from './attempt/retry-wait.ts';
 import type { AttemptReply } from './attempt-reply.ts';
@@ -97,6 +98,9 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
       const renewed = await renewCredential(ctx, reply, resolved.renew, () => resolveOrFail(ctx, target, dispatcher));
       if (renewed && clock.elapsed() < dueMs) reply = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
     }
+    const outgoing = withoutRefusedReasoning(reply, target, dispatcher.outgoing);
+    if (outgoing && !ctx.aborted && !ctx.bodyTaken && clock.elapsed() < dueMs)
+      reply = await runTarget(ctx, sink, target, resolved, dueMs, { ...dispatcher, outgoing });
     leave?.(ctx.attempts.length === attemptsBefore || reply.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
     // If the client disconnected, its record is already written, with the attempt that was in progress.
     if (ctx.aborted) return reply;

@@ -19,9 +19,10 @@ export function derivedCalls(
     const known = call[made];
     // A copy of a call is another call.
     if (known?.of === call && params === call.params) return known.derived;
-    const { model, stream, settings, metadata, strict, dropped, adapted, nowSeconds } = call;
+    const { model, stream, settings, metadata, strict, withoutReasoning, dropped, adapted, nowSeconds } = call;
     const newId = (prefix: string): string => call.newId(prefix);
-    const rest = { model, stream, settings, metadata, strict, dropped, adapted, nowSeconds, newId, ...over(call) };
+    const kept = { model, stream, settings, metadata, strict, withoutReasoning };
+    const rest = { ...kept, dropped, adapted, nowSeconds, newId, ...over(call) };
     const derived = { ...rest, params: make(params, call) };
     call[made] = { of: call, derived };
     return derived;

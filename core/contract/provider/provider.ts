@@ -365,6 +365,8 @@ export interface OperationCall {
   readonly checkLine?: (url: string, body: JsonObject) => Promise<JsonObject>;
   /** `strict_open_ai_compliance`; false adds provider-specific fields to replies. */
   readonly strict: boolean;
+  /** True if the provider has refused this call because it cannot read the reasoning in it. The call is sent once more, without reasoning. */
+  readonly withoutReasoning?: boolean;
   /** Parameters that could not be carried over, and content of the reply as `reply.<name>`: `x-svc-dropped-params`. */
   readonly dropped: string[];
   /** Parameters that were changed on the way, and content of the reply as `reply.<name>`: `x-svc-adapted`. */

@@ -101,7 +101,7 @@ function toolResult(message: JsonObject, path: string): JsonObject {
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
   const given = objectsIn(message.content_blocks).map(openBlock);
-  const passed = given.filter((block) => isOwnReasoning(block) && !isNativePart(block) && !isServerToolItem(block));
+  const passed = given.filter((block) => isOwnReasoning(block, call) && !isNativePart(block) && !isServerToolItem(block));
   if (passed.length < given.length) noteOnce(call.dropped, 'messages.content_blocks');
   if (message.reasoning_content && given.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   const calls = new Map(toolUses(message, path, call).map((use) => [use.id, use]));

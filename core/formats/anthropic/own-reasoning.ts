@@ -12,9 +12,11 @@ const foreign = /^(gemini|openai|native):/;
 
 /**
  * True for blocks that Claude accepts in a request. Thinking blocks must carry a signature by Claude. A conversation that moved
- * between providers may hold blocks of other models, and a single one makes the whole call fail.
+ * between providers may hold blocks of other models, and a single one makes the whole call fail. Servers with Anthropic's API sign theirs
+ * without a prefix, so that none is accepted once Claude has refused the call.
  */
-export function isOwnReasoning(block: JsonObject): boolean {
+export function isOwnReasoning(block: JsonObject, { withoutReasoning }: Pick<OperationCall, 'withoutReasoning'>): boolean {
+  if (withoutReasoning && (block.type === 'thinking' || block.type === 'redacted_thinking')) return false;
   if (block.type === 'redacted_thinking') return typeof block.data !== 'string' || !foreign.test(block.data);
   if (block.type !== 'thinking') return true;
   return typeof block.signature === 'string' && block.signature !== '' && !foreign.test(block.signature);
@@ -46,9 +48,9 @@ function withoutClearedThinking(params: JsonObject, call: OperationCall): JsonOb
 
 function withOwnBlocks(params: JsonObject, call: OperationCall): JsonObject {
   const { messages } = params;
-  if (!Array.isArray(messages) || !messages.some(holdsForeign)) return params;
+  if (!Array.isArray(messages) || !messages.some((turn) => holdsForeign(turn, call))) return params;
   const turns = messages.flatMap((turn: JsonObject) => {
-    if (!holdsForeign(turn)) return [turn];
+    if (!holdsForeign(turn, call)) return [turn];
     const content = (turn.content as unknown[]).flatMap((block) => (isObject(block) ? ownBlocks(block, call) : [block]));
     return content.length === 0 ? [] : [{ ...turn, content }];
   });
@@ -56,7 +58,7 @@ function withOwnBlocks(params: JsonObject, call: OperationCall): JsonObject {
 }
 
 function ownBlocks(block: JsonObject, call: OperationCall): JsonObject[] {
-  if (!isOwnReasoning(block)) {
+  if (!isOwnReasoning(block, call)) {
     noteOnce(call.dropped, 'messages.thinking');
     return [];
   }
@@ -67,9 +69,9 @@ function ownBlocks(block: JsonObject, call: OperationCall): JsonObject[] {
   return [own.length > 0 ? { ...others, citations: own } : others];
 }
 
-function holdsForeign(turn: unknown): boolean {
+function holdsForeign(turn: unknown, call: OperationCall): boolean {
   if (!isObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return false;
-  return turn.content.some((block) => isObject(block) && (!isOwnReasoning(block) || holdsMadeCitation(block)));
+  return turn.content.some((block) => isObject(block) && (!isOwnReasoning(block, call) || holdsMadeCitation(block)));
 }
 
 function holdsMadeCitation({ type, citations }: JsonObject): boolean {

@@ -25,17 +25,19 @@ export function responses(id: string, path: (call: OperationCall) => string): Op
 
 /**
  * Returns a Responses call without reasoning items that another provider signed: in a conversation that moved between providers
- * they make the whole call fail. Returns the same object if there are none.
+ * they make the whole call fail. Only those of models reached over chat completions are marked, so that all encrypted ones are left out if the
+ * provider has refused the call. Returns the same object if there are none.
  */
 export function withReadableReasoning(params: JsonObject, call: OperationCall): JsonObject {
   const { input } = params;
-  if (!Array.isArray(input) || !input.some(isSealed)) return params;
+  const isLeftOut = (item: unknown): boolean => isObject(item) && item.type === 'reasoning' && isUnreadable(item, call);
+  if (!Array.isArray(input) || !input.some(isLeftOut)) return params;
   noteOnce(call.dropped, 'input.reasoning');
-  return { ...params, input: input.filter((item) => !isSealed(item)) };
+  return { ...params, input: input.filter((item) => !isLeftOut(item)) };
 }
 
-function isSealed(item: unknown): boolean {
-  return isObject(item) && item.type === 'reasoning' && isSealedHere(item.encrypted_content);
+function isUnreadable({ encrypted_content: sealed }: JsonObject, { withoutReasoning }: OperationCall): boolean {
+  return isSealedHere(sealed) || (withoutReasoning === true && typeof sealed === 'string');
 }
 
 /**

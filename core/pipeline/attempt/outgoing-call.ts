@@ -35,6 +35,8 @@ export interface OutgoingOptions {
   readonly formBytesMax: number;
   readonly now: () => number;
   readonly newId: () => string;
+  /** See `OperationCall`. */
+  readonly withoutReasoning?: boolean;
 }
 
 /** A body and its content type. Both are null for requests without a body. */
@@ -124,6 +126,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     metadata: ctx.metadata,
     caller: ctx.endpoint?.isStored ? callerOf(ctx) : null,
     strict: ctx.requestTarget?.strict ?? target.strict ?? true,
+    withoutReasoning: options.withoutReasoning,
     dropped: [],
     adapted: [],
     nowSeconds: Math.floor(options.now() / 1000),

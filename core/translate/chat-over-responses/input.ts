@@ -39,7 +39,7 @@ function spokenItems(message: JsonObject, path: string, customCalls: Set<unknown
   const items: JsonObject[] = [];
   for (const block of objectsIn(message.content_blocks).map(openBlock)) {
     if (block.type === 'text' || block.type === 'tool_use') continue;
-    const item = isServerToolItem(block) ? block : toItem(block);
+    const item = isServerToolItem(block) ? block : call.withoutReasoning ? null : toItem(block);
     if (item !== null) items.push(item);
     else noteOnce(call.dropped, 'messages.content_blocks');
   }

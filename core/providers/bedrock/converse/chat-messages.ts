@@ -87,7 +87,7 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
 function reasoningBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
   const maker = makerOf(call.model);
-  if ((maker === 'anthropic' || maker === '') && isOwnReasoning(block)) {
+  if ((maker === 'anthropic' || maker === '') && isOwnReasoning(block, call)) {
     if (block.type === 'redacted_thinking') return [{ reasoningContent: { redactedContent: block.data } }];
     return [{ reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } }];
   }

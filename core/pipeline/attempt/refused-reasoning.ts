@@ -1,0 +1,22 @@
+import type { Target } from '../../contract/plugin/plan.ts';
+import type { AttemptReply } from '../attempt-reply.ts';
+import type { OutgoingOptions } from './outgoing-call.ts';
+
+/**
+ * "The encrypted content for item rs_1 could not be verified" (https://github.com/openai/codex/issues/3573), "Encrypted content organization_id
+ * did not match the target organization", and "Invalid `signature` in `thinking` block".
+ */
+const cannotRead = /encrypted content.{0,2000}?(could not be|did not match)|invalid `?signature`? in `?thinking/is;
+
+/**
+ * Returns the options with which the call is sent once more, if the provider has refused it because it holds reasoning that another
+ * provider or account has encrypted or signed. Null if the provider has not, or with `strict_params`.
+ */
+export function withoutRefusedReasoning(
+  reply: AttemptReply,
+  { strictParams }: Target,
+  options: OutgoingOptions,
+): OutgoingOptions | null {
+  if (reply.kind !== 'plain' || reply.status !== 400 || strictParams) return null;
+  return cannotRead.test(reply.error?.message ?? '') ? { ...options, withoutReasoning: true } : null;
+}
