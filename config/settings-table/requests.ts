@@ -77,12 +77,12 @@ export const providers = {
   ),
   trustedCustomHosts: list(
     'TRUSTED_CUSTOM_HOSTS',
-    'Comma list of hosts that custom_host may name although their addresses are private, such as local models.',
+    'Comma list of hosts that custom_host may name although their addresses are private, such as local models: names, names below one (*.models.internal), addresses and CIDR ranges, each with or without a port.',
     listOf(
       lowerCase(
         text(
-          /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+\/\d{1,3})(:\d{1,5})?$/,
-          'a host, host:port or CIDR such as 127.0.0.1:11434',
+          /^(\[[0-9A-Fa-f:.]+(\/\d{1,3})?\]|(\*\.)?[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+\/\d{1,3})(:\d{1,5})?$/,
+          'a host, host:port, *.host or CIDR such as 127.0.0.1:11434',
         ),
       ),
     ),
