@@ -10,4 +10,21 @@ export interface Detector {
   readonly pattern: RegExp;
   /** Returns false for matches that have the form only, such as numbers with a wrong check digit. */
   readonly isValid?: (value: string) => boolean;
+  /** The smallest number of digits in a finding. Texts with fewer digits are not searched. */
+  readonly digits?: number;
+  /** A part of every match that is faster to find than the match. */
+  readonly mark?: Mark;
+}
+
+/**
+ * Only the text around marks is searched. If a match without a mark can overlap one with a mark, findings differ from those of the pattern alone, so
+ * each match contains the mark, or matches cannot overlap.
+ */
+export interface Mark {
+  /** Has the flag `g`. */
+  readonly pattern: RegExp;
+  /** The largest number of UTF-16 code units from the beginning of a match to the beginning of its mark. */
+  readonly before: number;
+  /** The largest number of UTF-16 code units from the beginning of the mark to the end of the match and of what it looks ahead to. */
+  readonly after: number;
 }

@@ -1,7 +1,12 @@
 import { digitsOf, isLuhn, isMod11And10, isVerhoeff, mod97, weighted } from './checksums.ts';
 import type { Detector } from './detector.ts';
 
-const id = (pattern: RegExp, isValid: (value: string) => boolean): Detector => ({ category: 'NATIONAL_ID', pattern, isValid });
+const id = (pattern: RegExp, isValid: (value: string) => boolean): Detector => ({
+  category: 'NATIONAL_ID',
+  pattern,
+  isValid,
+  digits: 4,
+});
 
 /** National identification numbers, each with its check digits. Plain runs of digits count only after a word that names the number. */
 export const nationalIds: readonly Detector[] = [

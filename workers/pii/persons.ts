@@ -57,6 +57,7 @@ export const persons: readonly Detector[] = [
     pattern: pattern(
       `${start}(?:[Mm]y name is|[Nn]ame is|Name:|[Ff]ull name:|I am called|[Ss]igned,|[Ii]ch hei(?:ß|ss)e|[Mm]ein Name ist|[Jj]e m['’]appelle|[Mm]e llamo|[Mm]i chiamo)${gap}${name}`,
     ),
+    mark: { pattern: /ame(?::| is)|am called|igned,|ei(?:ß|ss)e|pelle|llamo|iamo/g, before: 16, after: 320 },
   },
   // In code and YAML, one word behind "name:" is a type or a title.
   {
@@ -65,7 +66,11 @@ export const persons: readonly Detector[] = [
       `${start}name: {0,2}(?<value>${word}(?: ${particle}(?:${word}|\\p{Lu}\\.)){1,3}|(?:\\p{Lu}\\. ?){1,2}${word}${further})`,
     ),
   },
-  { category: 'NAME', pattern: pattern(`${start}(?:${ofPerson}) {0,2}${noType}${name}`) },
+  {
+    category: 'NAME',
+    pattern: pattern(`${start}(?:${ofPerson}) {0,2}${noType}${name}`),
+    mark: { pattern: /[Nn]ame:/g, before: 16, after: 320 },
+  },
   { category: 'NAME', pattern: pattern(`${start}(?:[Pp]atient|[Cc]ustomer) {1,2}(?!\\p{Lu}{2}|${noPerson})${name}`) },
   // Forms have names in capitals, unlike abbreviations such as "ID".
   {
@@ -80,6 +85,11 @@ export const persons: readonly Detector[] = [
     isValid: (value) => {
       const [first = '', second = ''] = value.split(' ');
       return givenNames.has(first) && !notSurnames.test(second);
+    },
+    mark: {
+      pattern: pattern(` \\p{Lu}[\\p{L}.'’-](?<=\\p{Lu}[\\p{L}'’-]{1,30} ${particle}\\p{Lu}.)`, 'gu'),
+      before: 80,
+      after: 240,
     },
   },
 ];
@@ -97,12 +107,15 @@ export const addresses: readonly Detector[] = [
     pattern: pattern(
       String.raw`(?<![\p{L}\d])\d{1,6}[A-Za-z]? (?:(?:${word}|\d{1,3}(?:st|nd|rd|th)|[NSEW]\.?) ){1,4}(?:${streetWords})\b\.?${unit}${town}`,
     ),
+    digits: 1,
   },
   {
     category: 'LOCATION_ADDRESS',
     pattern: pattern(
       String.raw`(?<![\p{L}-])(?:\p{Lu}[\p{L}-]{1,30}(?:stra(?:ß|ss)e|str\.|weg|platz|allee|gasse|ring|damm|ufer|straat|laan|gracht)|(?:Am|An der|Auf dem|Im) ${word}) \d{1,4} ?[a-z]?(?![\p{L}\d])${code}`,
     ),
+    digits: 1,
+    mark: { pattern: / \d(?<=[\p{L}.'’-] \d)/gu, before: 80, after: 224 },
   },
   {
     category: 'LOCATION_ADDRESS',
@@ -110,16 +123,19 @@ export const addresses: readonly Detector[] = [
       String.raw`(?<![\p{L}\d])\d{1,4}(?: bis| ter)?,? (?:rue|avenue|boulevard|place|chemin|allée|impasse|quai|cours) (?:(?:de la|de l['’]|du|des|de|la|le|d['’]) ?){0,1}${word}(?:[ -](?:de |du |la )?${word}){0,3}${code}`,
       'dgu',
     ),
+    digits: 1,
   },
   {
     category: 'LOCATION_ADDRESS',
     pattern: pattern(
       String.raw`(?<!\p{L})(?:Calle|Avenida|Avda\.?|Paseo|Plaza|Via|Viale|Piazza|Corso|Largo|Rua|Travessa) (?:(?:de la|de los|del|de|della|dei|di|da|do|dos|la) ){0,1}${word}(?: (?:de |del |di )?${word}){0,3},? \d{1,4}(?!\d)${code}`,
     ),
+    digits: 1,
   },
-  { category: 'LOCATION_ADDRESS', pattern: /(?<!\p{L})P\.? ?O\.? Box \d{1,6}(?!\d)/dgiu },
+  { category: 'LOCATION_ADDRESS', pattern: /(?<!\p{L})P\.? ?O\.? Box \d{1,6}(?!\d)/dgiu, digits: 1 },
   {
     category: 'LOCATION_ADDRESS',
     pattern: /(?<![\p{L}\d])(?:[A-Z]{1,2}\d[A-Z\d]?) \d[ABD-HJLNP-UW-Z]{2}(?![\p{L}\d])/dgu,
+    digits: 2,
   },
 ];

@@ -3,6 +3,7 @@ import { decodeBase64 } from '../decode-base64.ts';
 import { byPosition, type Finding, type Span } from '../redact-findings.ts';
 import { originalRange, unmask } from '../unmask.ts';
 import type { Detector } from './detector.ts';
+import { matchesOf } from './matches.ts';
 import { nationalIds } from './national-ids.ts';
 import { numbers, phoneNumbers } from './numbers.ts';
 import { addresses, persons } from './persons.ts';
@@ -26,9 +27,9 @@ export function searchPii(texts: readonly string[], categories: readonly PiiCate
   for (const [text, original] of texts.entries()) {
     const unmasked = unmask(original);
     const spanOf = (start: number, end: number) => ({ text, ...originalRange(unmasked, start, end) });
-    for (const { category, value, start, end } of search(unmasked.text, wanted)) add(category, value, [spanOf(start, end)]);
+    for (const { category, value, start, end } of matchesOf(unmasked.text, wanted)) add(category, value, [spanOf(start, end)]);
     for (const { text: decoded, start, end } of decodeBase64(unmasked.text)) {
-      const first = search(decoded, wanted).next().value;
+      const [first] = matchesOf(decoded, wanted, 1);
       if (first) add(first.category, unmasked.text.slice(start, end), [spanOf(start, end)]);
     }
   }
@@ -38,29 +39,12 @@ export function searchPii(texts: readonly string[], categories: readonly PiiCate
   return found.sort(byPosition);
 }
 
-interface Match {
-  readonly category: PiiCategory;
-  readonly value: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-function* search(text: string, wanted: readonly Detector[]): Generator<Match> {
-  for (const { category, pattern, isValid } of wanted) {
-    for (const match of text.matchAll(pattern)) {
-      const value = match.groups?.value ?? match[0];
-      const [start, end] = match.indices?.groups?.value ?? [match.index, match.index + value.length];
-      if (!isValid || isValid(value)) yield { category, value, start, end };
-    }
-  }
-}
-
 /** Returns what begins in the text before and ends in this one. */
 function acrossSeam(texts: readonly string[], text: number, wanted: readonly Detector[]) {
   const before = texts[text - 1] as string;
   const tail = before.slice(-seamChars);
   const offset = before.length - tail.length;
-  return [...search(tail + (texts[text] as string).slice(0, seamChars), wanted)]
+  return matchesOf(tail + (texts[text] as string).slice(0, seamChars), wanted)
     .filter(({ start, end }) => start < tail.length && end > tail.length)
     .map(({ category, value, start, end }) => ({
       category,
