@@ -4,7 +4,12 @@ import { seedText } from '../language/seed-text.ts';
 /** Texts with fewer Latin letters are not rated. */
 const lettersMin = 12;
 
-/** Logarithms of the probability that a letter follows two others. Computed when the file is loaded. */
+const unseen = -7;
+
+/** A space and 26 letters. */
+const symbols = 27;
+
+/** Logarithms of the probability that a letter follows two symbols, by their three numbers. Computed when the file is loaded. */
 const model = learn(seedText);
 
 /**
@@ -13,20 +18,34 @@ const model = learn(seedText);
  */
 export default function rateGibberish({ text }: WorkerTasks['rate-gibberish']['input']): GibberishRating {
   const letters = lettersOf(text);
-  const count = letters.replaceAll(' ', '').length;
-  const latin = count / Math.max(1, [...text.matchAll(/\p{L}/gu)].length);
-  if (count < lettersMin || latin < 0.5) return { likelihood: null, repetition: 0 };
+  let count = 0;
   let sum = 0;
   let steps = 0;
-  for (let i = 2; i < letters.length; i++) {
-    if (letters[i] === ' ') continue;
-    sum += model.get(letters.slice(i - 2, i + 1)) ?? model.get(letters.slice(i - 1, i + 1)) ?? unseen;
-    steps++;
+  let before = 0;
+  for (let i = 0; i < letters.length; i++) {
+    const symbol = symbolAt(letters, i);
+    if (symbol > 0) count++;
+    if (symbol > 0 && i > 1) {
+      sum += model[before * symbols + symbol] as number;
+      steps++;
+    }
+    before = (before * symbols + symbol) % (symbols * symbols);
   }
+  if (count < lettersMin || count / Math.max(1, lettersIn(text)) < 0.5) return { likelihood: null, repetition: 0 };
   return { likelihood: sum / Math.max(1, steps), repetition: repetitionOf(letters) };
 }
 
-const unseen = -7;
+/** Returns 0 for a space, and 1 to 26 for a letter. */
+function symbolAt(letters: string, index: number): number {
+  return Math.max(0, letters.charCodeAt(index) - 96);
+}
+
+/** Number of letters of all scripts. */
+function lettersIn(text: string): number {
+  const ascii = text.match(/[A-Za-z]+/g) ?? [];
+  const others = text.match(/[^\P{L}A-Za-z]/gu) ?? [];
+  return ascii.reduce((sum, { length }) => sum + length, others.length);
+}
 
 /** Small letters without accents, and single spaces. Code, numbers and signs become spaces. */
 function lettersOf(text: string): string {
@@ -47,11 +66,11 @@ function repetitionOf(letters: string): number {
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   const mostFrequent = words.length < 8 ? 0 : Math.max(...counts.values()) / words.length;
   let repeated = 0;
-  for (let i = 1; i < letters.length; i++) if (letters[i] === letters[i - 1]) repeated++;
+  for (let i = 1; i < letters.length; i++) if (letters.charCodeAt(i) === letters.charCodeAt(i - 1)) repeated++;
   return Math.max(mostFrequent, repeated / letters.length);
 }
 
-function learn(text: string): Map<string, number> {
+function learn(text: string): Float64Array {
   const letters = lettersOf(text);
   const counts = new Map<string, number>();
   const add = (key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -60,11 +79,15 @@ function learn(text: string): Map<string, number> {
     add(letters.slice(i - 1, i + 1));
     if (i > 1) add(letters.slice(i - 2, i + 1));
   }
-  const logarithms = new Map<string, number>();
+  const logarithm = (key: string, count: number) => Math.log(count / (counts.get(key.slice(0, -1)) as number));
+  const numberOf = (key: string) => [...key].reduce((number, _, i) => number * symbols + symbolAt(key, i), 0);
+  const logarithms = new Float64Array(symbols ** 3).fill(unseen);
   for (const [key, count] of counts) {
     // Pairs that occur only in the shorter context cost more.
-    const penalty = key.length === 2 ? -1.2 : 0;
-    if (key.length > 1) logarithms.set(key, Math.log(count / (counts.get(key.slice(0, -1)) as number)) + penalty);
+    if (key.length !== 2) continue;
+    const likelihood = logarithm(key, count) - 1.2;
+    for (let first = 0; first < symbols; first++) logarithms[first * symbols ** 2 + numberOf(key)] = likelihood;
   }
+  for (const [key, count] of counts) if (key.length === 3) logarithms[numberOf(key)] = logarithm(key, count);
   return logarithms;
 }
