@@ -19,7 +19,9 @@ export default function scoreInjection({ texts }: WorkerTasks['score-injection']
   const found = new Map<string, number>();
   if (/[\u{e0020}-\u{e007f}]/u.test(written)) found.set('tag_characters', tagCharacters);
   if (/[\u202d\u202e\u2066\u2067]/.test(written)) found.set('bidirectional_override', bidirectional);
-  if (/\p{L}[\u200b\u2060\ufeff]{1,20}\p{L}/u.test(written)) found.set('zero_width_characters', zeroWidth);
+  // A search that begins with the rare character takes 0.1 ms for 100 KB. One that begins with a letter takes 2.5 ms.
+  if (/[\u200b\u2060\ufeff](?<=\p{L}.)[\u200b\u2060\ufeff]{0,19}\p{L}/u.test(written))
+    found.set('zero_width_characters', zeroWidth);
   const plain = [fold(withTags(written)), ...(texts.length > 1 ? [fold(withTags(texts.join('')))] : [])].join('\n');
   const decoded = decodeBase64(written).map(({ text }) => fold(text));
   for (const { name, weight, patterns } of signals) {
