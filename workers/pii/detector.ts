@@ -17,8 +17,8 @@ export interface Detector {
 }
 
 /**
- * Only the text around marks is searched. If a match without a mark can overlap one with a mark, findings differ from those of the pattern alone, so
- * each match contains the mark, or matches cannot overlap.
+ * A part of a match. Only the text around marks is searched. Each match contains the mark, unless matches cannot overlap and `isValid` rejects those
+ * without it. Otherwise a match without the mark would no longer hide a later one.
  */
 export interface Mark {
   /** Has the flag `g`. */
