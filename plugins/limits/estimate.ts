@@ -240,9 +240,10 @@ function isWebSearch(tool: JsonObject): boolean {
  * only send functions name Google's tools in one without other members.
  */
 function isNamed(tool: JsonObject, tools: ReadonlySet<string>): boolean {
-  const names = Object.keys(isObject(tool.function) ? {} : tool);
-  if (isObject(tool.function) && Object.keys(tool.function).length === 1) names.push(String(tool.function.name));
-  return names.some((name) => tools.has(name.replaceAll('_', '').toLowerCase()));
+  const { function: called } = tool;
+  const isNameOnly = isObject(called) && Object.keys(called).length === 1;
+  const names: unknown[] = isNameOnly ? [called.name] : isObject(called) ? [] : Object.keys(tool);
+  return names.some((name) => typeof name === 'string' && tools.has(name.replaceAll('_', '').toLowerCase()));
 }
 
 /** Names of Google's tools, without underscores and in lower case. */

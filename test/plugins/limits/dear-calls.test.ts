@@ -69,6 +69,18 @@ describe('a budget of cost', () => {
     );
   });
 
+  it.each<[string, string, JsonObject]>([
+    ['quality of an image', '/v1/images/generations', { prompt: 'a cat', quality: { toString: 1 } }],
+    ['size of an image', '/v1/images/generations', { prompt: 'a cat', size: [{ toString: 1 }] }],
+    ['name of a function', '/v1/chat/completions', { ...body, tools: [{ function: { name: { toString: 1 } } }] }],
+  ])('sends calls to their provider that have an object where a text is expected: %s', async (_what, path, members) => {
+    const { harness, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { ...usualRates, imageOutput: 32, searches: { web_search: 1 } });
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const reply = await harness.send({ method: 'POST', path, headers, body: { ...members, model: 'gpt-5' } });
+    expect(reply.status).toBe(200);
+  });
+
   it.each<[string, JsonObject, number]>([
     ['one of low quality', { quality: 'low' }, 200],
     ['one of any quality', {}, 200],

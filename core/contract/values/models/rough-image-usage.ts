@@ -11,10 +11,16 @@ const pixelsMax = 4_096 * 4_096;
  * Estimates the usage of one image, for a stream that ends behind a preview of it. Another quality than `low` and `medium` counts as `high`,
  * and a size that is not stated as a square.
  */
-export function roughImageUsage({ quality, size }: JsonObject): Usage {
-  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(String(size)) ?? [];
+export function roughImageUsage(members: JsonObject): Usage {
+  const [quality, size] = [textOf(members.quality), textOf(members.size)];
+  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size) ?? [];
   const pixels = width === undefined ? squarePixels : Math.min(Number(width) * Number(height), pixelsMax);
-  const ofSquare = tokensOfQuality[String(quality)] ?? (tokensOfQuality.high as number);
+  const ofSquare = tokensOfQuality[quality] ?? (tokensOfQuality.high as number);
   const tokens = Math.ceil(ofSquare * Math.max(1, pixels / squarePixels));
   return { ...emptyUsage(), outputTokens: tokens, imageOutputTokens: tokens, estimated: true };
+}
+
+/** Callers and providers may send any value, and `String` throws for some objects. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
