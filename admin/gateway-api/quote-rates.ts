@@ -17,7 +17,7 @@ type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { rea
 const tokens = 10_000;
 
 /**
- * Returns the cost of a token, a call of a tool and an image of this model, from the prices that records are billed by. Null if there is no price.
+ * Returns the cost of a token, a call of a tool, a character of speech and an image of this model, from the prices that records are billed by. Null if there is no price.
  * The rates serve estimates and exclude usage details with prices of their own.
  */
 export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {
@@ -31,7 +31,8 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
   const sizes = steps.map((above) => ({ above, ...longRates(costOf, above + 1) }));
   const searches = searchRates(costOf);
   const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
-  if (usual === null && images === null) return null;
+  const characters = characterRate(costOf);
+  if (usual === null && images === null && characters === null) return null;
   const tierNames = saved ? Object.keys(saved.service_tiers ?? {}) : pricedTiers(provider, model);
   const tiers = tierNames.flatMap((serviceTier) => {
     const rates = tokenRates((usage) => costOf({ ...usage, serviceTier }));
@@ -43,6 +44,7 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
     ...(sizes.length > 0 ? { sizes } : {}),
     ...(Object.keys(searches).length > 0 ? { searches } : {}),
     ...(usual && mediaRates(costOf, usual)),
+    ...(characters === null ? {} : { characters }),
     ...(images ? { images } : {}),
   };
 }
@@ -96,6 +98,13 @@ function mediaRates(
       return cost === null || perToken === usual ? [] : [[name, perToken]];
     }),
   );
+}
+
+/** Returns the cost of one character of speech. Null: no price for characters. */
+function characterRate(costOf: CostOf): number | null {
+  const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0 };
+  const cost = costOf({ media: { ...media, units: { characters: tokens } } });
+  return cost === null ? null : cost / (tokens * nanoPerMicro);
 }
 
 /** Returns the cost of one image of each quality and size in the table. Null: no price for images. */

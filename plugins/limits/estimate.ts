@@ -113,7 +113,7 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   let input = 0;
   if (params) for (const key of prompt) input += tokensIn(params[key], key, 0);
   input = Math.ceil(input);
-  if (maximum === null) return { input, output: spokenTokens(ctx, params), isStated: true };
+  if (maximum === null) return { input, output: spokenTokens(ctx), isStated: true };
   const stated = maximumOf(ctx);
   if (stated) return { input, output: stated, isStated: true };
   const open = ctx.endpoint?.operation ? { openModel: ctx.model } : undefined;
@@ -121,19 +121,26 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
 }
 
 /** Estimates the tokens of a pass-through request from the facts that were read from its bytes. */
-function passedTokens(ctx: RequestContext, { inputTokens: input, params }: PassedRequest): TokenEstimate {
+function passedTokens(ctx: RequestContext, { inputTokens: input }: PassedRequest): TokenEstimate {
   const path = ctx.endpoint?.proxyPath ?? '';
-  if (!repliesWithTokens(path)) return { input, output: makesSpeech(path) ? spokenTokens(ctx, params) : 0, isStated: true };
+  if (!repliesWithTokens(path)) return { input, output: spokenTokens(ctx), isStated: true };
   const stated = maximumOf(ctx);
   if (stated) return { input, output: stated, isStated: true };
   return { input, output: outputDefault, isStated: false, openModel: ctx.model };
 }
 
-/** Returns the tokens of speech that a text becomes; 0 for models that are not billed by tokens, and for other operations. */
-function spokenTokens({ endpoint, model }: RequestContext, params: JsonObject | null): number {
-  const isSpeech = endpoint?.operation === 'createSpeech' || endpoint?.operation === null;
-  const text = isSpeech ? params?.input : null;
-  return typeof text === 'string' ? spokenUsage(text, model).outputTokens : 0;
+/** Returns the tokens of speech that a text becomes at any target; 0 for models that are not billed by tokens, and for other operations. */
+function spokenTokens(ctx: RequestContext): number {
+  return Math.max(0, ...spokenUsages(ctx).map(({ outputTokens }) => outputTokens));
+}
+
+/** Returns the usage of the speech that each target is asked for. Empty for other operations. */
+function spokenUsages(ctx: RequestContext): Usage[] {
+  if (!asksToSpeak(ctx)) return [];
+  const sent = sentParams(ctx, ctx.plan.targets, ['input', 'model']);
+  return sent.flatMap(({ input, model }) =>
+    typeof input === 'string' ? [spokenUsage(input, typeof model === 'string' ? model : ctx.model)] : [],
+  );
 }
 
 function keysOf({ endpoint }: RequestContext): TokenKeys {
@@ -181,7 +188,7 @@ function tokensIn(value: unknown, key: string, depth: number, holder: JsonObject
   return sum;
 }
 
-/** Micro-USD, rounded up, including the requested images and tools of the provider. */
+/** Micro-USD, rounded up, including the requested images and characters of speech, and tools of the provider. */
 export function estimatedCost(
   ctx: RequestContext,
   { input, output }: { input: number; output: number },
@@ -195,10 +202,16 @@ export function estimatedCost(
   const { imageOutput = 0, audioOutput = 0 } = rates;
   // A model with a price of images may write nothing else.
   const ofOutput = Math.max(dearest('output'), imageOutput, audioOutput > 0 && asksForSpeech(ctx) ? audioOutput : 0);
-  const tokens = input * dearest('input') + output * ofOutput + toolsAsked(ctx, rates);
+  const tokens = input * dearest('input') + output * ofOutput + toolsAsked(ctx, rates) + priceOfCharacters(ctx, rates);
   if (!asksForImages(ctx)) return Math.ceil(tokens);
   const each = sentParams(ctx, ctx.plan.targets, imageKeys).map((params) => countOf(params.n) * priceOfImage(params, rates));
   return Math.ceil(tokens + Math.max(0, ...each));
+}
+
+/** Returns the price of the characters that are to be spoken. */
+function priceOfCharacters(ctx: RequestContext, { characters }: ModelRates): number {
+  if (!characters) return 0;
+  return characters * Math.max(0, ...spokenUsages(ctx).map(({ units }) => units.characters ?? 0));
 }
 
 /** Returns the price of the image that is asked for, or of its tokens. A quality that is not stated may be the highest. */
@@ -265,8 +278,13 @@ function asksForSpeech(ctx: RequestContext): boolean {
   );
 }
 
+function asksToSpeak({ endpoint }: RequestContext): boolean {
+  return endpoint?.operation ? endpoint.operation === 'createSpeech' : makesSpeech(endpoint?.proxyPath ?? '');
+}
+
 /** Returns the members of a request that limit its output, as an error names them. */
 export function outputMembers(ctx: RequestContext): string {
+  if (asksToSpeak(ctx)) return 'input';
   return asksForImages(ctx) ? 'n, quality or size' : 'max_tokens';
 }
 
@@ -291,10 +309,11 @@ export function usedUnits(
   const tokens = input * price('input') + usage.cacheReadTokens * price('cacheRead') + usage.outputTokens * price('output');
   const found = Object.entries(rates.searches ?? {}).map(([unit, each]) => each * (usage.units[unit as UsageUnit] ?? 0));
   const searches = found.reduce((sum, one) => sum + one, 0);
+  const spoken = (rates.characters ?? 0) * (usage.units.characters ?? 0);
   const images = usage.units.generated_images ?? 0;
   const { quality, size } = images > 0 ? imageParams(ctx, ctx.targetPath) : {};
   const perImage = images > 0 && rates.images ? (imageRate(rates.images, quality, size) ?? 0) : 0;
-  return Math.min(Math.ceil(tokens + ofMedia(usage, rates) + searches + images * perImage), unitsPerCallMax);
+  return Math.min(Math.ceil(tokens + ofMedia(usage, rates) + searches + spoken + images * perImage), unitsPerCallMax);
 }
 
 /** Returns what tokens of images and audio cost beyond the price of text. It is exact unless audio was read from the cache. */

@@ -114,6 +114,7 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
     expect(await quote('text-embedding-3-small')).not.toHaveProperty('tiers');
     expect(await quote('gpt-image-1.5')).toMatchObject({ output: 5, imageOutput: 16 });
     expect(await quote('gpt-image-1')).not.toHaveProperty('imageOutput');
+    expect(await quote('tts-1')).toEqual({ input: 0, output: 0, cacheRead: 0, characters: 7.5 });
     expect(await quote('gpt-audio')).toMatchObject({ input: 1.25, output: 5, audioInput: 16, audioOutput: 32 });
   });
 

@@ -136,6 +136,43 @@ describe('a budget of cost', () => {
     expect((await harness.send({ method: 'POST', path, headers, body: spoken })).status).toBe(status);
   });
 
+  it.each([
+    ['/v1/audio/speech', 500, 200],
+    ['/v1/audio/speech', 1_000, 412],
+    ['/v1/proxy/audio/speech', 500, 200],
+    ['/v1/proxy/audio/speech', 1_000, 412],
+    ['/v1/chat/completions', 1_000, 200],
+  ])('reserves the characters of speech: %s, %i', async (path, length, status) => {
+    const { harness, ledger } = start({ usageLimits: budgetOf(0.01, 'cost') });
+    ledger.rates.set('tts-1', { input: 0, output: 0, cacheRead: 0, characters: 15 });
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const spoken = { ...body, model: 'tts-1', input: 'x'.repeat(length), voice: 'alloy' };
+    const reply = await harness.send({ method: 'POST', path, headers, body: spoken });
+    expect(reply.status).toBe(status);
+    if (status === 412) expect(JSON.stringify(reply.json)).toContain('Set a smaller input or raise the limit');
+  });
+
+  it('is charged with the characters of speech until their record is settled', async () => {
+    const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('tts-1', { input: 0, output: 0, cacheRead: 0, characters: 15 });
+    script(replyWith(200, 'ID3', ['content-type', 'audio/mpeg']));
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const spoken = { model: 'tts-1', input: 'x'.repeat(500), voice: 'alloy' };
+    await harness.send({ method: 'POST', path: '/v1/audio/speech', headers, body: spoken });
+    expect(records[0]?.reservations).toMatchObject([{ units: 500 * 15 }]);
+  });
+
+  it('reserves the speech of the model that a target names', async () => {
+    const statuses = [200, 2_000].map(async (tokens) => {
+      const { harness } = start({ usageLimits: budgetOf(tokens, 'tokens') });
+      const config = JSON.stringify({ provider: '@one', override_params: { model: 'gpt-4o-mini-tts' } });
+      const headers = { 'x-svc-api-key': harness.key, 'x-svc-config': config };
+      const spoken = { model: 'voice', input: 'x'.repeat(500), voice: 'alloy' };
+      return (await harness.send({ method: 'POST', path: '/v1/audio/speech', headers, body: spoken })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([412, 200]);
+  });
+
   it('is charged with the price of speech until its record is settled', async () => {
     const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { ...usualRates, audioInput: 40, audioOutput: 640 });

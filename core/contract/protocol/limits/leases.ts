@@ -101,6 +101,8 @@ const modelRates = v.object({
   imageOutput: v.optional(v.number()),
   audioInput: v.optional(v.number()),
   audioOutput: v.optional(v.number()),
+  /** Price of one character of speech, if the model prices characters. */
+  characters: v.optional(v.number()),
   /** Price of one image, if the model prices images. */
   images: v.optional(v.record(v.string(), v.record(v.string(), v.number()))),
 });
