@@ -322,6 +322,9 @@ function ofMedia(
   { input, output, imageOutput = output, audioInput = input, audioOutput = output }: ModelRates,
 ): number {
   const heard = Math.min(usage.inputTokens, Math.max(0, usage.audioInputTokens - usage.cacheReadTokens));
-  const written = usage.imageOutputTokens * (imageOutput - output) + usage.audioOutputTokens * (audioOutput - output);
+  // As records are priced: a provider may count more tokens of a kind than output.
+  const spoken = Math.min(usage.outputTokens, usage.audioOutputTokens);
+  const drawn = Math.min(usage.outputTokens - spoken, usage.imageOutputTokens);
+  const written = drawn * (imageOutput - output) + spoken * (audioOutput - output);
   return written + heard * (audioInput - input);
 }

@@ -184,6 +184,15 @@ describe('a budget of cost', () => {
     expect(records[0]?.reservations).toMatchObject([{ units: 200 * 10 + 200 * 40 + 100 + 10 * 100 + 40 * 640 }]);
   });
 
+  it('is charged at most with the counted output at the price of speech', async () => {
+    const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { ...usualRates, audioOutput: 640 });
+    const usage = { prompt_tokens: 500, completion_tokens: 50, completion_tokens_details: { audio_tokens: 1_000_000 } };
+    script(replyWith(200, { ...chatReply('hello'), usage }));
+    await ask();
+    expect(records[0]?.reservations).toMatchObject([{ units: 500 * 10 + 50 * 640 }]);
+  });
+
   it('is charged with the price of the tokens of images until their record is settled', async () => {
     const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-image-1.5', { input: 5, output: 10, cacheRead: 1.25, imageOutput: 32 });
