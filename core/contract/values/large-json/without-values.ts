@@ -14,9 +14,15 @@ export function* withoutValues(given: Uint8Array, name: string): Generator<void,
   const kept: Uint8Array[] = [];
   let keptUpTo = 0;
   let stepAt = 0;
+  let marks = 0;
   let closeAt = -1;
   let at = 0;
   for (let found = bytes.indexOf(mark); found !== -1; found = bytes.indexOf(mark, at)) {
+    if (found - stepAt + ++marks * markBytes > copyBytes) {
+      stepAt = found;
+      marks = 0;
+      yield;
+    }
     at = skipSpace(bytes, found + mark.length);
     // Behind a backslash the mark is the end of a longer name or text. Without a colon it is a text.
     if (bytes[found - 1] === backslash || bytes[at] !== colon) continue;
@@ -30,19 +36,12 @@ export function* withoutValues(given: Uint8Array, name: string): Generator<void,
     if (!isText && closeAt < from) closeAt = bytes.indexOf(closeArray, from);
     const end = isText ? ends.after(from + 1, bytes.length) : closeAt;
     if (end < 0) return null;
-    if (!isText && !hasNumbersOnly(bytes.subarray(from + 1, end))) {
-      at = from + 1;
-      continue;
-    }
-    at = end;
-    if (end - from > keptBytesMax) {
-      kept.push(bytes.subarray(keptUpTo, from + 1));
-      if (!isText) kept.push(zero);
-      keptUpTo = end;
-    }
-    if (at - stepAt < copyBytes) continue;
-    stepAt = at;
-    yield;
+    const isLeftOut = end - from > keptBytesMax && (isText || hasNumbersOnly(bytes.subarray(from + 1, end)));
+    at = isText || isLeftOut ? end : from + 1;
+    if (!isLeftOut) continue;
+    kept.push(bytes.subarray(keptUpTo, from + 1));
+    if (!isText) kept.push(zero);
+    keptUpTo = end;
   }
   if (kept.length === 0) return null;
   kept.push(bytes.subarray(keptUpTo));
@@ -60,6 +59,8 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
+/** A look at a value takes as long as a search in this many bytes. */
+const markBytes = 256;
 /** Shorter values stay. */
 const keptBytesMax = 256;
 const zero = Buffer.from('0');
