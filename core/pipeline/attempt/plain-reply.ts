@@ -90,10 +90,11 @@ async function largeReply(
   const opaque = opaqueMemberOf(ctx, operation);
   const rest = opaque === null ? null : await ctx.inTurns(withoutValues(given.body, opaque));
   if (rest !== null) {
+    ctx.holdBytes(rest.length, 'response');
     const passed = shapeReply(adapter, operation, call, given, await parseLarge(ctx, rest), count, false);
     if (passed.kind !== 'json') return passed;
   }
-  ctx.holdBytes(given.body.length, 'response');
+  ctx.holdBytes(given.body.length - (rest?.length ?? 0), 'response');
   // Plugins that judge the reply would parse it again, in one turn of the event loop.
   const keepsJson = ctx.plan.onAttemptResponse.length > 0;
   const shaped = shapeReply(adapter, operation, call, given, await parseLarge(ctx, given.body), count, keepsJson);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BodyMemory } from '../../../core/contract/values/bodies/body-memory.ts';
 import { createHarness, replyWith } from '../../../core/test-kit/pipeline-harness.ts';
 
 /** No parser accepts the last number, so a reply with it was not parsed. */
@@ -11,8 +12,8 @@ const images = (count: number, bytes: number) =>
   `{"created":1,"data":[${Array.from({ length: count }, () => `{"b64_json":"${'A'.repeat(bytes)}\\q"}`)}]}`;
 const json = ['content-type', 'application/json'];
 
-async function send(endpoint: string, body: object, reply: string) {
-  const gateway = createHarness();
+async function send(endpoint: string, body: object, reply: string, memory = new BodyMemory(64 * 1024 * 1024)) {
+  const gateway = createHarness({ memory });
   gateway.script(replyWith(200, reply, json));
   const { status, text: sent } = await gateway.send({
     path: `/v1/${endpoint}`,
@@ -47,6 +48,16 @@ describe('replies with vectors and images', () => {
     const encoded = Buffer.from(new Float32Array(numbers).buffer).toString('base64');
     const { data } = JSON.parse(sent) as { data: { embedding: string }[] };
     expect(data.map(({ embedding }) => embedding)).toEqual(Array.from({ length: count }, () => encoded));
+  });
+
+  it.each([
+    [1_000, 3_000_000, 503],
+    [3_000_000, 1_000, 200],
+  ])('take memory for what is parsed: an image of %i and a text of %i characters', async (image, text, status) => {
+    const reply = images(1, image).replace('}]', `,"revised_prompt":"${'x'.repeat(text)}"}]`);
+    const memory = new BodyMemory(5_000_000);
+    const sent = await send('images/generations', { prompt: 'a' }, reply, memory);
+    expect([sent.status, memory.usedBytes]).toEqual([status, 0]);
   });
 
   it.each([1, 100])('are errors if a vector contains NaN: %i vectors', async (count) => {
