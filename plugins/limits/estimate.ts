@@ -21,6 +21,7 @@ import {
   type UsageUnit,
   unitsPerCallMax,
 } from '../../core/contract/values/models/usage.ts';
+import { type CallRates, priceOfDrawing, priceOfDrawn } from './image-tool.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {
@@ -192,7 +193,7 @@ function tokensIn(value: unknown, key: string, depth: number, holder: JsonObject
 export function estimatedCost(
   ctx: RequestContext,
   { input, output }: { input: number; output: number },
-  rates: ModelRates,
+  rates: CallRates,
 ): number {
   // A tier may be unavailable, so the higher price is reserved.
   const tiers = rates.tiers ? tiersAsked(ctx, ctx.plan.targets) : [];
@@ -202,7 +203,12 @@ export function estimatedCost(
   const { imageOutput = 0, audioOutput = 0 } = rates;
   // A model with a price of images may write nothing else.
   const ofOutput = Math.max(dearest('output'), imageOutput, audioOutput > 0 && asksForSpeech(ctx) ? audioOutput : 0);
-  const tokens = input * dearest('input') + output * ofOutput + toolsAsked(ctx, rates) + priceOfCharacters(ctx, rates);
+  const tokens =
+    input * dearest('input') +
+    output * ofOutput +
+    toolsAsked(ctx, rates) +
+    priceOfCharacters(ctx, rates) +
+    priceOfDrawing(ctx, rates);
   if (!asksForImages(ctx)) return Math.ceil(tokens);
   const each = sentParams(ctx, ctx.plan.targets, imageKeys).map((params) => countOf(params.n) * priceOfImage(params, rates));
   return Math.ceil(tokens + Math.max(0, ...each));
@@ -296,7 +302,7 @@ function asksForImages({ endpoint }: RequestContext): boolean {
 export function usedUnits(
   unit: 'tokens' | 'cost',
   ctx: RequestContext,
-  rates: ModelRates | null,
+  rates: CallRates | null,
   usage: Usage | null = ctx.usage,
 ): number {
   if (usage === null) return 0;
@@ -309,11 +315,11 @@ export function usedUnits(
   const tokens = input * price('input') + usage.cacheReadTokens * price('cacheRead') + usage.outputTokens * price('output');
   const found = Object.entries(rates.searches ?? {}).map(([unit, each]) => each * (usage.units[unit as UsageUnit] ?? 0));
   const searches = found.reduce((sum, one) => sum + one, 0);
-  const spoken = (rates.characters ?? 0) * (usage.units.characters ?? 0);
+  const beside = (rates.characters ?? 0) * (usage.units.characters ?? 0) + priceOfDrawn(usage, rates);
   const images = usage.units.generated_images ?? 0;
   const { quality, size } = images > 0 ? imageParams(ctx, ctx.targetPath) : {};
   const perImage = images > 0 && rates.images ? (imageRate(rates.images, quality, size) ?? 0) : 0;
-  return Math.min(Math.ceil(tokens + ofMedia(usage, rates) + searches + spoken + images * perImage), unitsPerCallMax);
+  return Math.min(Math.ceil(tokens + ofMedia(usage, rates) + searches + beside + images * perImage), unitsPerCallMax);
 }
 
 /** Returns what tokens of images and audio cost beyond the price of text. It is exact unless audio was read from the cache. */

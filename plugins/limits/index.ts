@@ -8,6 +8,7 @@ import type { WorkspacePoliciesDocument } from '../../core/contract/protocol/lim
 import type { GatewayError } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { DocumentMeters } from './document-meters.ts';
+import { type CallRates, imageToolModel, withImageTool } from './image-tool.ts';
 import type { Meter } from './meters.ts';
 import { OpenOutputs } from './open-outputs.ts';
 import { modelOf } from './policy-values.ts';
@@ -172,11 +173,13 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     );
   }
 
-  function ratesFor(ctx: RequestContext, target: Target): ReturnType<Leases['rates']> {
+  function ratesFor(ctx: RequestContext, target: Target): Maybe<CallRates | null> {
     const model = modelOf(ctx, target);
     if (model === null || ctx.provider === null) return null;
     const workspaceId = ctx.identity?.workspaceId ?? '';
-    return leases.rates({ workspaceId, provider: ctx.provider, slug: ctx.providerSlug, model });
+    const call = { workspaceId, provider: ctx.provider, slug: ctx.providerSlug, model };
+    const drawing = imageToolModel(ctx, target);
+    return drawing === null ? leases.rates(call) : withImageTool(leases.rates(call), leases.rates({ ...call, model: drawing }));
   }
 
   function stateOf(ctx: RequestContext): Reservations {

@@ -2,12 +2,13 @@ import type { Outcome, RequestContext } from '../../core/contract/plugin/context
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import type { ReservationRecord } from '../../core/contract/plugin/record/record.ts';
-import { type LeaseAccount, type ModelRates, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
+import { type LeaseAccount, refused, unavailable } from '../../core/contract/protocol/limits/leases.ts';
 import { type GatewayError, wasCalled } from '../../core/contract/values/errors/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/maybe.ts';
 import { sumUsage, type Usage } from '../../core/contract/values/models/usage.ts';
 import { estimatedCost, estimateTokens, outputMembers, type TokenEstimate, usedUnits } from './estimate.ts';
 import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
+import type { CallRates } from './image-tool.ts';
 import type { Meter } from './meters.ts';
 import type { OpenOutputs } from './open-outputs.ts';
 import { refusal, unknownLimit } from './refusal.ts';
@@ -20,7 +21,7 @@ export class Reservations {
   /** Reservations of the provider and integration of the current target. */
   readonly ofTarget: Hold[] = [];
   target: Target | null = null;
-  rates: ModelRates | null = null;
+  rates: CallRates | null = null;
   /** The model of `rates`. */
   pricedModel: string | null = null;
   readonly #ctx: RequestContext;

@@ -152,6 +152,27 @@ describe('a budget of cost', () => {
     if (status === 412) expect(JSON.stringify(reply.json)).toContain('Set a smaller input or raise the limit');
   });
 
+  it.each<[string, JsonObject, number]>([
+    ['an image of low quality', { quality: 'low' }, 200],
+    ['an image of any quality', {}, 412],
+    ['an image of a cheap model', { model: 'gpt-image-1-mini' }, 200],
+    ['a large image of a cheap model', { model: 'gpt-image-1-mini', size: '2048x2048' }, 412],
+  ])('reserves the image that a tool of a Responses call may draw: %s', async (_what, members, status) => {
+    const { harness, ledger, records, script } = start({ usageLimits: budgetOf(0.1, 'cost') });
+    ledger.rates.set('gpt-5', usualRates);
+    ledger.rates.set('gpt-image-1', { input: 5, output: 40, cacheRead: 1 });
+    ledger.rates.set('gpt-image-1-mini', { input: 2, output: 2, cacheRead: 1, imageOutput: 8 });
+    const tool_usage = { image_gen: { input_tokens: 30, output_tokens: 100 } };
+    const usage = { input_tokens: 10, output_tokens: 5 };
+    script(replyWith(200, { id: 'r', object: 'response', status: 'completed', output: [], usage, tool_usage }));
+    const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
+    const asked = { model: 'gpt-5', input: 'hi', max_output_tokens: 20, tools: [{ type: 'image_generation', ...members }] };
+    expect((await harness.send({ method: 'POST', path: '/v1/responses', headers, body: asked })).status).toBe(status);
+    if (status === 412) return;
+    const perImageToken = members.model === undefined ? 40 : 8;
+    expect(records[0]?.reservations).toMatchObject([{ units: 10 * 10 + 5 * 100 + 100 * perImageToken }]);
+  });
+
   it('is charged with the characters of speech until their record is settled', async () => {
     const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('tts-1', { input: 0, output: 0, cacheRead: 0, characters: 15 });
