@@ -21,7 +21,7 @@ import {
   type UsageUnit,
   unitsPerCallMax,
 } from '../../core/contract/values/models/usage.ts';
-import { type CallRates, priceOfDrawing, priceOfDrawn } from './image-tool.ts';
+import { type CallRates, imageTools, priceOfDrawing, priceOfDrawn } from './image-tool.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {
@@ -291,7 +291,8 @@ function asksToSpeak({ endpoint }: RequestContext): boolean {
 /** Returns the members of a request that limit its output, as an error names them. */
 export function outputMembers(ctx: RequestContext): string {
   if (asksToSpeak(ctx)) return 'input';
-  return asksForImages(ctx) ? 'n, quality or size' : 'max_tokens';
+  if (asksForImages(ctx)) return 'n, quality or size';
+  return imageTools(ctx, ctx.plan.targets).length > 0 ? 'max_tokens, quality or size' : 'max_tokens';
 }
 
 function asksForImages({ endpoint }: RequestContext): boolean {

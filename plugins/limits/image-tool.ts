@@ -46,7 +46,8 @@ export function priceOfDrawn({ raw }: Usage, { imageTool }: CallRates): number {
   return drawn > 0 ? drawn * (imageTool ?? 0) : 0;
 }
 
-function imageTools(ctx: RequestContext, targets: readonly Target[]): JsonObject[] {
+/** Returns the tools that may draw in a call of one of these targets. */
+export function imageTools(ctx: RequestContext, targets: readonly Target[]): JsonObject[] {
   return sentParams(ctx, targets, ['tools']).flatMap(({ tools }) =>
     objectsIn(tools).filter(({ type }) => type === 'image_generation'),
   );

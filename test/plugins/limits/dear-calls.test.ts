@@ -167,8 +167,9 @@ describe('a budget of cost', () => {
     script(replyWith(200, { id: 'r', object: 'response', status: 'completed', output: [], usage, tool_usage }));
     const headers = { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' };
     const asked = { model: 'gpt-5', input: 'hi', max_output_tokens: 20, tools: [{ type: 'image_generation', ...members }] };
-    expect((await harness.send({ method: 'POST', path: '/v1/responses', headers, body: asked })).status).toBe(status);
-    if (status === 412) return;
+    const reply = await harness.send({ method: 'POST', path: '/v1/responses', headers, body: asked });
+    expect(reply.status).toBe(status);
+    if (status === 412) return expect(JSON.stringify(reply.json)).toContain('Set a smaller max_tokens, quality or size');
     const perImageToken = members.model === undefined ? 40 : 8;
     expect(records[0]?.reservations).toMatchObject([{ units: 10 * 10 + 5 * 100 + 100 * perImageToken }]);
   });
