@@ -30,7 +30,8 @@ export interface OwnSessions {
 }
 
 interface Entry {
-  readonly parts: OwnClientParts;
+  /** With the credentials of the last request. Tokens may expire during a session. */
+  parts: OwnClientParts;
   readonly session: Promise<OwnSession>;
   readonly fingerprint: string;
   readonly openedAtMs: number;
@@ -93,6 +94,7 @@ export function createOwnSessions(
       const known = entries.get(key);
       if (known && isUsable(known, server, nowMs)) {
         known.usedAtMs = nowMs;
+        known.parts = partsOf(server);
         return known.session;
       }
       const parts = partsOf(server);
@@ -116,7 +118,7 @@ export function createOwnSessions(
       if (session.sessionId === null || session.sse) return null;
       const entry = entries.peek(keyOf(server, caller));
       if (entry?.opened !== session) return null;
-      entry.questions ??= questionsOf(entry.parts, session);
+      entry.questions ??= questionsOf(() => entry.parts, session);
       return entry.questions.open();
     },
     drop(server, caller, session) {

@@ -35,16 +35,19 @@ export interface QuestionStream {
 
 /**
  * Returns a function that follows the stream of a session. Questions on it get a reply of the gateway, so that the server does not wait, and everything
- * else is dropped. A stream ends when it was not used for `idleMs`.
+ * else is dropped. `partsOf` returns the client with the newest credentials. A stream ends when it was not used for `idleMs`.
  */
-export function questionStreams(clock: Clock, idleMs: number): (parts: OwnClientParts, session: OwnSession) => QuestionStream {
+export function questionStreams(
+  clock: Clock,
+  idleMs: number,
+): (partsOf: () => OwnClientParts, session: OwnSession) => QuestionStream {
   let openCount = 0;
-  return (parts, session) => {
+  return (partsOf, session) => {
     let state: 'closed' | 'opening' | 'open' | 'refused' = 'closed';
     let stream: ExchangeStream | null = null;
     let opening: Promise<void> | null = null;
     let usedAtMs = 0;
-    const onQuestion = replyWith((reply) => sendReply(parts, session, reply), ownReply);
+    const onQuestion = replyWith((reply) => sendReply(partsOf(), session, reply), ownReply);
 
     return {
       open() {
@@ -65,6 +68,7 @@ export function questionStreams(clock: Clock, idleMs: number): (parts: OwnClient
 
     async function begin(): Promise<void> {
       openCount++;
+      const parts = partsOf();
       const opened = noticesOf(parts, session);
       stream = opened;
       // A process that stops waits for no stream.

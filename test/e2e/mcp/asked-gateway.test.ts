@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
 import { callTool, mcpClient, messageOf } from '../../support/clients/mcp-client.ts';
@@ -13,6 +14,9 @@ let client: Awaited<ReturnType<typeof mcpClient>>;
 let server: Server;
 /** Replies to questions, with the headers of their requests. */
 const replies: { readonly session: unknown; readonly revision: unknown; readonly message: JsonObject }[] = [];
+/** The identity of the caller in the last reply to a question. */
+let claims: unknown;
+const pair = await generateKeyPair('RS256');
 let asking: { readonly stream: ServerResponse; readonly id: unknown } | null = null;
 let question: JsonObject = {};
 /** Events that the server sends before its question. */
@@ -55,6 +59,7 @@ beforeAll(async () => {
     response.writeHead(202).end();
     if (method !== undefined) return;
     const { 'mcp-session-id': session, 'mcp-protocol-version': revision } = request.headers;
+    claims = request.headers['x-user-claims'];
     replies.push({ session, revision, message: { id, ...message } });
     const text = JSON.stringify(message.error ?? message.result);
     asking?.stream.end(event({ id: asking.id, result: { content: [{ type: 'text', text }] } }));
@@ -66,6 +71,13 @@ beforeAll(async () => {
   await client.addServer('asks-gateway', `${origin}/mcp`);
   await client.addServer('asks-on-stream', `${origin}/streams`);
   await client.addServer('asks-withheld', `${origin}/withheld`);
+  const keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256' }];
+  await client.addServer('asks-persons', `${origin}/streams`, {
+    configurations: {
+      jwt_validation: { jwks: { keys } },
+      user_identity_forwarding: { method: 'claims_header', include_claims: ['sub', 'email'] },
+    },
+  });
   const fields = { name: 'asks-virtual', slug: 'asks-virtual', workspace_id: gateway.workspaceId };
   await gateway.admin.create('/mcp-virtual-servers', { ...fields, tools: [{ mcp_server_id: 'asks-gateway', tool: '*' }] });
 });
@@ -119,6 +131,22 @@ describe('questions in a session of the gateway, which offers no capabilities', 
       expect(replies.pop()).toMatchObject({ session: 'one', revision: '2025-11-25', message: { id: method, error: refused } });
     }
     expect(streams).toHaveLength(1);
+  });
+
+  it('get a reply on the stream with the credentials of the newest call', async () => {
+    const opened = streams.length;
+    question = { id: 'q', method: 'roots/list' };
+    for (const email of ['old@example.com', 'new@example.com']) {
+      const token = await new SignJWT({ sub: 'ada', email })
+        .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+        .setIssuedAt()
+        .setExpirationTime('5m')
+        .sign(pair.privateKey);
+      await client.post('asks-persons', callTool('ask'), { authorization: `Bearer ${token}` });
+      expect(JSON.parse(String(claims))).toEqual({ sub: 'ada', email });
+    }
+    expect(streams.length - opened).toBe(1);
+    replies.length = 0;
   });
 
   it('are not awaited on a stream that the server has refused in this session', async () => {
