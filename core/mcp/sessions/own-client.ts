@@ -6,12 +6,14 @@ import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf, isEventStream } from '../../contract/values/text/event-text.ts';
 import { unmarkedTextOf } from '../../contract/values/text/utf8.ts';
 import { withoutCredentials } from '../../json-rpc/hiding-reader.ts';
+import { isAmbiguous } from '../../json-rpc/messages.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import { parseMessage } from '../server/parse-message.ts';
 import { nameServer, rejectionDetail } from '../server/server-errors.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { type OnMessage, openSse, type SseConnection } from '../sse/sse-connection.ts';
+import { ownReply, replyWith } from './reply-to-question.ts';
 
 /** The revision that the gateway requests from servers with sessions. */
 const sessionRevision = '2025-11-25';
@@ -213,7 +215,8 @@ async function sendMessage(
       });
     }
     const isStream = isEventStream(findHeader(head.headers, 'content-type'));
-    return { headers: head.headers, message: await readMessage(stream, isStream, message.id) };
+    const onQuestion = session?.sessionId ? replyWith((reply) => sendReply(parts, session, reply), ownReply) : undefined;
+    return { headers: head.headers, message: await readMessage(stream, isStream, message.id, onQuestion) };
   } finally {
     stream.abort();
   }
@@ -238,8 +241,13 @@ function callOf(
   };
 }
 
-/** Returns the reply to the request `id`, from JSON or from a stream. Null if there is none. */
-async function readMessage(stream: ExchangeStream, isStream: boolean, id: number | undefined): Promise<JsonObject | null> {
+/** Returns the reply to the request `id`, from JSON or from a stream with questions of the server. Null if there is none. */
+async function readMessage(
+  stream: ExchangeStream,
+  isStream: boolean,
+  id: number | undefined,
+  onQuestion: ((question: JsonObject) => void) | undefined,
+): Promise<JsonObject | null> {
   if (!isStream) {
     const body = await stream.whole(replyBytesMax);
     if (body === null) throw tooLarge();
@@ -248,7 +256,9 @@ async function readMessage(stream: ExchangeStream, isStream: boolean, id: number
   for await (const frames of framesIn(limited(stream.body))) {
     for (const frame of frames) {
       const message = parseMessage(dataOf(frame) ?? '');
-      if (message !== null && message.id === id && message.method === undefined) return message;
+      if (message === null) continue;
+      if (message.id === id && message.method === undefined) return message;
+      if (typeof message.method === 'string' && !isAmbiguous(message)) onQuestion?.(message);
     }
   }
   return null;

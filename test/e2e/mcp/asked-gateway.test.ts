@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json/json.ts';
-import { callTool, mcpClient, messageOf } from '../../support/clients/mcp-client.ts';
+import { callTool, mcpClient, messageOf, request } from '../../support/clients/mcp-client.ts';
 import { type SharedGateway, shareGateway } from '../../support/product/shared-gateway.ts';
 
 /** A server that asks without regard to the capabilities of its client, as servers of the Python SDK do. */
@@ -17,7 +17,7 @@ const replies: { readonly session: unknown; readonly revision: unknown; readonly
 /** The identity of the caller in the last reply to a question. */
 let claims: unknown;
 const pair = await generateKeyPair('RS256');
-let asking: { readonly stream: ServerResponse; readonly id: unknown } | null = null;
+let asking: { readonly stream: ServerResponse; readonly id: unknown; readonly result?: JsonObject } | null = null;
 let question: JsonObject = {};
 /** Events that the server sends before its question. */
 let before = '';
@@ -34,35 +34,41 @@ const results: Record<string, JsonObject> = {
 };
 
 beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    if (request.method === 'GET' && request.url === '/withheld') return;
-    if (request.method === 'GET' && request.url === '/streams' && request.headers['mcp-session-id'] === 'one') {
+  server = createServer(async (incoming, response) => {
+    if (incoming.method === 'GET' && incoming.url === '/withheld') return;
+    if (incoming.method === 'GET' && incoming.url === '/streams' && incoming.headers['mcp-session-id'] === 'one') {
       streams.push(response.writeHead(200, { 'content-type': 'text/event-stream' }));
       return response.flushHeaders();
     }
-    if (request.method === 'GET') refusedStreams++;
-    if (request.method !== 'POST') return void response.writeHead(405).end();
-    const { id, method, ...message } = (await json(request)) as JsonObject;
-    if (method !== 'initialize' && request.headers['mcp-session-id'] !== 'one') return void response.writeHead(400).end();
+    if (incoming.method === 'GET') refusedStreams++;
+    if (incoming.method !== 'POST') return void response.writeHead(405).end();
+    const { id, method, ...message } = (await json(incoming)) as JsonObject;
+    if (method !== 'initialize' && incoming.headers['mcp-session-id'] !== 'one') return void response.writeHead(400).end();
     const result = results[String(method)];
+    if (incoming.url === '/lists' && method === 'tools/list') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event(question));
+      asking = { stream: response, id, result };
+      return;
+    }
     if (result !== undefined) {
       response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' });
       return void response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
     }
     if (method === 'tools/call') {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-      const asked = request.url === '/streams' ? streams.at(-1) : response;
+      const asked = incoming.url === '/streams' ? streams.at(-1) : response;
       asked?.write(before + event(question));
       asking = { stream: response, id };
       return;
     }
     response.writeHead(202).end();
     if (method !== undefined) return;
-    const { 'mcp-session-id': session, 'mcp-protocol-version': revision } = request.headers;
-    claims = request.headers['x-user-claims'];
+    const { 'mcp-session-id': session, 'mcp-protocol-version': revision } = incoming.headers;
+    claims = incoming.headers['x-user-claims'];
     replies.push({ session, revision, message: { id, ...message } });
     const text = JSON.stringify(message.error ?? message.result);
-    asking?.stream.end(event({ id: asking.id, result: { content: [{ type: 'text', text }] } }));
+    const content = { content: [{ type: 'text', text }] };
+    asking?.stream.end(event({ id: asking.id, result: asking.result ?? content }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   gateway = await shareGateway();
@@ -78,8 +84,11 @@ beforeAll(async () => {
       user_identity_forwarding: { method: 'claims_header', include_claims: ['sub', 'email'] },
     },
   });
-  const fields = { name: 'asks-virtual', slug: 'asks-virtual', workspace_id: gateway.workspaceId };
-  await gateway.admin.create('/mcp-virtual-servers', { ...fields, tools: [{ mcp_server_id: 'asks-gateway', tool: '*' }] });
+  await client.addServer('asks-in-lists', `${origin}/lists`);
+  for (const [slug, mcp_server_id] of Object.entries({ 'asks-virtual': 'asks-gateway', 'lists-virtual': 'asks-in-lists' })) {
+    const fields = { name: slug, slug, workspace_id: gateway.workspaceId };
+    await gateway.admin.create('/mcp-virtual-servers', { ...fields, tools: [{ mcp_server_id, tool: '*' }] });
+  }
 });
 afterAll(() => {
   server?.closeAllConnections();
@@ -147,6 +156,14 @@ describe('questions in a session of the gateway, which offers no capabilities', 
     }
     expect(streams.length - opened).toBe(1);
     replies.length = 0;
+  });
+
+  it('get a reply in the list of tools that the gateway reads itself', async () => {
+    question = { id: 'q', method: 'ping' };
+    const { text } = await client.post('lists-virtual', request('tools/list'));
+    expect(messageOf(text).result.tools).toMatchObject([{ name: 'ask' }]);
+    const message = { jsonrpc: '2.0', id: 'q', result: {} };
+    expect(replies.pop()).toEqual({ session: 'one', revision: '2025-11-25', message });
   });
 
   it('are not awaited on a stream that the server has refused in this session', async () => {
