@@ -30,6 +30,7 @@ import { serverSettings } from '../mcp/server/server-settings.ts';
 import { createTransports } from '../mcp/server/transports.ts';
 import { initializeOrDiscover, openSession } from '../mcp/sessions/own-client.ts';
 import { createOwnSessions } from '../mcp/sessions/own-sessions.ts';
+import { questionStreams } from '../mcp/sessions/question-stream.ts';
 import { createSessionIds } from '../mcp/sessions/session-id.ts';
 import { createSseSessions, type SseSessions } from '../mcp/sse/sse-sessions.ts';
 import type { ProtocolHandlers } from './endpoint-handlers.ts';
@@ -81,7 +82,10 @@ export function composeMcp({
   const peers = createPeers(channels, deriveKey(settings.clusterKey, keyPurposes.mcpPeer));
   const sseSessions = createSseSessions(peers);
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
-  const routedSessions = createOwnSessions(sender, clock, timeouts, circuits, openSession, openStreams);
+  const questionsOf = questionStreams(clock, async ({ document: { id, workspaceId, slug } }) => {
+    return (await documents.get('mcp-server', `${workspaceId}/${slug}`))?.id === id;
+  });
+  const routedSessions = createOwnSessions(sender, clock, timeouts, circuits, openSession, openStreams, questionsOf);
   const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
@@ -92,7 +96,7 @@ export function composeMcp({
       ...settings.corsOrigins.map((origin) => origin.toLowerCase()),
     ]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
-    ownSessions: createOwnSessions(sender, clock, timeouts, circuits, initializeOrDiscover, openStreams),
+    ownSessions: createOwnSessions(sender, clock, timeouts, circuits, initializeOrDiscover, openStreams, questionsOf),
     routedSessions,
     toolLists: createToolLists(routedSessions, clock, createToolReports(fetch, log)),
     revisions: createServerRevisions(clock),

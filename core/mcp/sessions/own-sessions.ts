@@ -8,7 +8,7 @@ import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { calledServer } from '../server/server-errors.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { closeSession, type OwnClientParts, type OwnSession } from './own-client.ts';
-import { type QuestionStream, questionStreams } from './question-stream.ts';
+import type { QuestionStream, QuestionStreams } from './question-stream.ts';
 
 /** Maximum lifetime of a session, and maximum time without use, in milliseconds. */
 const lifeMs = 600_000;
@@ -42,14 +42,15 @@ interface Entry {
   questions: QuestionStream | null;
 }
 
-/** `open` begins a session. */
+/** `open` begins a session, and `questionsOf` follows its stream. */
 export function createOwnSessions(
   sender: UpstreamSender,
   clock: Clock,
   timeouts: UpstreamTimeouts,
   circuits: Circuits,
   open: (parts: OwnClientParts) => Promise<OwnSession>,
-  streams?: OpenStreams,
+  streams: OpenStreams,
+  questionsOf: QuestionStreams,
 ): OwnSessions {
   const entries = newEntryCache<string, Entry>(sessionsMax, {
     disposeAfter: ({ parts, session, questions }) => {
@@ -57,7 +58,6 @@ export function createOwnSessions(
       void session.then((opened) => closeSession(parts, opened)).catch(() => undefined);
     },
   });
-  const questionsOf = questionStreams(clock, idleMs);
   const keyOf = (server: ServerSettings, caller: string): string => `${server.document.id} ${caller}`;
   const isUsable = (entry: Entry, server: ServerSettings, nowMs: number): boolean =>
     entry.fingerprint === server.fingerprint &&
@@ -68,8 +68,7 @@ export function createOwnSessions(
   const timeoutsOf = ({ document: { timeoutMs: ms } }: ServerSettings): UpstreamTimeouts =>
     ms ? { ...timeouts, firstByteMs: ms, idleMs: ms, totalMs: ms } : timeouts;
   const partsOf = (server: ServerSettings): OwnClientParts => ({
-    ...{ sender, server, timeouts: timeoutsOf(server) },
-    ...(streams ? { streams } : {}),
+    ...{ sender, server, timeouts: timeoutsOf(server), streams },
   });
 
   const call: OwnSessions['call'] = async (server, work) => {

@@ -6,6 +6,7 @@ import type { Clock } from '../../contract/values/time/clock.ts';
 import { within } from '../../contract/values/time/within.ts';
 import { isAmbiguous } from '../../json-rpc/messages.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import type { ServerSettings } from '../server/server-settings.ts';
 import { noticesOf, type OwnClientParts, type OwnSession, sendReply } from './own-client.ts';
 import { ownReply, replyWith } from './reply-to-question.ts';
 
@@ -18,10 +19,14 @@ const openingMs = 300;
 const shortMs = 10_000;
 /** Maximum number of streams of one process. Further sessions have none. */
 const streamsMax = 1_000;
-/** Unused streams are ended this often. */
-const lookMs = 60_000;
+/** Unused streams, and those of removed servers, are ended this often. */
+const lookMs = 10_000;
+/** Maximum time without a call, in milliseconds. */
+const idleMs = 300_000;
 /** Maximum length of an event beyond 64 KiB. A question that is refused needs no more. */
 const eventGrowthMax = 1024 * 1024;
+/** Maximum bytes of a stream. Nothing pauses it, so a server could occupy the process with it. */
+const streamBytesMax = 8 * 1024 * 1024;
 
 /** The stream of a session of the gateway, on which servers ask questions that belong to no request. */
 export interface QuestionStream {
@@ -33,14 +38,14 @@ export interface QuestionStream {
   end(): void;
 }
 
+/** Follows the stream of a session. `partsOf` returns the client with the newest credentials. */
+export type QuestionStreams = (partsOf: () => OwnClientParts, session: OwnSession) => QuestionStream;
+
 /**
- * Returns a function that follows the stream of a session. Questions on it get a reply of the gateway, so that the server does not wait, and everything
- * else is dropped. `partsOf` returns the client with the newest credentials. A stream ends when it was not used for `idleMs`.
+ * Returns a function that follows the streams of sessions of this process. Questions on them get a reply of the gateway, so that the server does not wait,
+ * and everything else is dropped. `isServed` returns false for a server that was removed.
  */
-export function questionStreams(
-  clock: Clock,
-  idleMs: number,
-): (partsOf: () => OwnClientParts, session: OwnSession) => QuestionStream {
+export function questionStreams(clock: Clock, isServed: (server: ServerSettings) => Promise<boolean>): QuestionStreams {
   let openCount = 0;
   return (partsOf, session) => {
     let state: 'closed' | 'opening' | 'open' | 'refused' = 'closed';
@@ -68,36 +73,48 @@ export function questionStreams(
 
     async function begin(): Promise<void> {
       openCount++;
+      const openedAtMs = clock.elapsed();
       const parts = partsOf();
-      const opened = noticesOf(parts, session);
+      // The head may come with the first question, long after the call that opened the stream.
+      const opened = noticesOf({ ...parts, timeouts: { ...parts.timeouts, firstByteMs: 0 } }, session);
       stream = opened;
+      const timer = setInterval(() => void look(opened), lookMs).unref();
       // A process that stops waits for no stream.
       const removed = parts.streams?.add(end);
       const ended = (): void => {
+        clearInterval(timer);
         opened.abort();
         removed?.();
         openCount--;
+        if (state !== 'refused') state = clock.elapsed() - openedAtMs < shortMs ? 'refused' : 'closed';
       };
       const head = await opened.head.catch(() => null);
-      if (head?.status !== 200) state = 'refused';
-      if (state !== 'opening') return ended();
+      if (head !== null && head.status !== 200) state = 'refused';
+      if (head === null || state !== 'opening') return ended();
       state = 'open';
       void follow(opened).finally(ended);
     }
 
-    async function follow({ body, abort }: ExchangeStream): Promise<void> {
-      const openedAtMs = clock.elapsed();
-      const timer = setInterval(() => clock.elapsed() - usedAtMs >= idleMs && abort(), lookMs).unref();
+    /** Ends a stream that is not used, or whose server was removed. */
+    async function look(opened: ExchangeStream): Promise<void> {
+      const isIdle = clock.elapsed() - usedAtMs >= idleMs;
+      if (isIdle || !(await isServed(partsOf().server).catch(() => true))) opened.abort();
+    }
+
+    async function follow({ body }: ExchangeStream): Promise<void> {
       let growth = 0;
+      let bytes = 0;
       const frames = new EventFrames((more) => {
         growth += more;
         if (growth > eventGrowthMax) throw new Error('the event is too long');
       });
       try {
-        for await (const chunk of body) frames.push(chunk).forEach(read);
+        for await (const chunk of body) {
+          bytes += chunk.length;
+          if (bytes > streamBytesMax) return;
+          frames.push(chunk).forEach(read);
+        }
       } catch {}
-      clearInterval(timer);
-      if (state === 'open') state = clock.elapsed() - openedAtMs < shortMs ? 'refused' : 'closed';
     }
 
     function read(frame: string): void {
