@@ -12,8 +12,13 @@ let upstream: StatelessUpstream;
 beforeAll(async () => {
   [gateway, upstream] = await Promise.all([shareGateway(), startStatelessUpstream()]);
   client = await mcpClient(gateway);
-  await client.addServer('asking', upstream.url);
-  const { server } = await client.addServer('asking-search', upstream.url);
+  const made = await gateway.admin.create('/guardrails', {
+    ...{ workspace_id: gateway.workspaceId, name: 'Questions', target: 'mcp_tools', actions: { deny: true } },
+    checks: [{ id: 'default.contains', parameters: { words: ['secret', 'Greet Eve'], operator: 'none' } }],
+  });
+  const configurations = { input_guardrails: [made.id], output_guardrails: [made.id] };
+  await client.addServer('asking', upstream.url, { configurations });
+  const { server } = await client.addServer('asking-search', upstream.url, { configurations });
   await gateway.admin.put(`/mcp-servers/${server}`, { tool_search: true });
   const fields = { workspace_id: gateway.workspaceId, tools: [{ mcp_server_id: 'asking', tool: '*', prefix: 'my_' }] };
   await gateway.admin.create('/mcp-virtual-servers', { ...fields, name: 'Virtual', slug: 'asking-virtual' });
@@ -21,10 +26,10 @@ beforeAll(async () => {
 afterAll(() => upstream?.close());
 
 /** Connects a client of 2026-07-28 that replies to the questions that it offers. */
-async function connect(slug: string, capabilities: NonNullable<ClientOptions['capabilities']>): Promise<Client> {
+async function connect(slug: string, capabilities: NonNullable<ClientOptions['capabilities']>, name = 'Ada'): Promise<Client> {
   const sdk = new Client({ name: 'asked', version: '1' }, { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } });
   if (capabilities.elicitation) {
-    sdk.setRequestHandler('elicitation/create', () => ({ action: 'accept' as const, content: { name: 'Ada' } }));
+    sdk.setRequestHandler('elicitation/create', () => ({ action: 'accept' as const, content: { name } }));
   }
   if (capabilities.sampling) {
     const content = { type: 'text' as const, text: 'Hello' };
@@ -44,6 +49,18 @@ describe.each([
   it('gets the questions of a tool, and sends the call again with its replies', async () => {
     const sdk = await connect(slug, { elicitation: {}, sampling: {} });
     expect(textOf(await sdk.callTool(call('ask')))).toBe('Ada: Hello');
+    await sdk.close();
+  });
+
+  it.each([
+    ['reply', 'secret', 1],
+    ['question', 'Eve', 2],
+  ])('is refused by the guardrails of the server for a denied %s', async (_what, name, calls) => {
+    const sdk = await connect(slug, { elicitation: {}, sampling: {} }, name);
+    const before = upstream.received.length;
+    await expect(sdk.callTool(call('ask'))).rejects.toMatchObject({ code: -32446 });
+    const sent = upstream.received.slice(before).filter((headers) => headers['mcp-name'] === 'ask');
+    expect(sent).toHaveLength(calls);
     await sdk.close();
   });
 
