@@ -14,6 +14,8 @@ import type { QuestionStream, QuestionStreams } from './question-stream.ts';
 const lifeMs = 600_000;
 const idleMs = 300_000;
 const sessionsMax = 10_000;
+/** A session that another one has replaced is closed after this time. */
+const closeMs = 300_000;
 
 /** Sessions that the gateway opens for callers whose requests name none: one per server and caller. */
 export interface OwnSessions {
@@ -53,11 +55,16 @@ export function createOwnSessions(
   questionsOf: QuestionStreams,
 ): OwnSessions {
   const entries = newEntryCache<string, Entry>(sessionsMax, {
-    disposeAfter: ({ parts, session, questions }) => {
-      questions?.end();
-      void session.then((opened) => closeSession(parts, opened)).catch(() => undefined);
+    disposeAfter(entry, _key, reason) {
+      // Servers end the calls of a session with it. A connection of HTTP+SSE ends after its calls.
+      if (reason === 'set' && !entry.opened?.sse) setTimeout(close, closeMs, entry).unref();
+      else close(entry);
     },
   });
+  const close = ({ parts, session, questions }: Entry): void => {
+    questions?.end();
+    void session.then((opened) => closeSession(parts, opened)).catch(() => undefined);
+  };
   const keyOf = (server: ServerSettings, caller: string): string => `${server.document.id} ${caller}`;
   const isUsable = (entry: Entry, server: ServerSettings, nowMs: number): boolean =>
     entry.fingerprint === server.fingerprint &&
