@@ -13,7 +13,7 @@ import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import { passedNames, requireMessages } from '../headers/upstream-reply.ts';
-import { parseMessage } from '../server/parse-message.ts';
+import { parsedMessage } from '../server/message-text.ts';
 import { messageReader, withoutResult } from '../server/server-messages.ts';
 import { askingMethods } from '../sessions/question-stream.ts';
 import { sendAuthorised } from '../sessions/send-in-session.ts';
@@ -128,14 +128,14 @@ function inputError(id: ClientMessage['id'], message: string): RpcError {
 
 async function wholeOf(stream: ExchangeStream): Promise<JsonObject | null> {
   const body = await stream.whole(messageBytesMax);
-  return body === null ? null : parseMessage(textOf(body));
+  return body === null ? null : parsedMessage(textOf(body));
 }
 
 /** Returns the response in an event stream, and passes on the notices before it. Null: there is none. */
 async function lastOf(stream: ExchangeStream, id: unknown, onNotice: (notice: JsonObject) => void): Promise<JsonObject | null> {
   for await (const frames of framesIn(stream.body)) {
     for (const frame of frames) {
-      const message = parseMessage(dataOf(frame) ?? '');
+      const message = parsedMessage(dataOf(frame) ?? '');
       if (message === null) continue;
       if (message.method !== undefined) {
         if (message.id === undefined) onNotice(message);

@@ -1,5 +1,6 @@
 import type { Identity } from '../../contract/plugin/context.ts';
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues } from '../../contract/values/json/line-limits.ts';
 import { framesOf } from '../../contract/values/text/event-frames.ts';
 import { dataOf } from '../../contract/values/text/event-text.ts';
 import { textOf } from '../../contract/values/text/utf8.ts';
@@ -53,5 +54,6 @@ function isOfStateless({ code, data }: JsonObject): boolean {
 
 /** The message of a JSON reply, or the first one of an event stream. */
 function messageOf(text: string): JsonObject | null {
+  if (hasTooManyValues(text)) return null;
   return parseObject(text) ?? parseObject(dataOf(framesOf(text)[0] ?? '') ?? '');
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues } from '../../contract/values/json/line-limits.ts';
 import { after } from '../../contract/values/maybe.ts';
 import { eventText } from '../../contract/values/text/event-text.ts';
 import { type ClientMessage, isAmbiguous } from '../../json-rpc/messages.ts';
@@ -118,7 +119,7 @@ function noticeFor(
   _meta: JsonObject,
   onQuestion: (message: JsonObject) => void,
 ): string {
-  const message = parseObject(json);
+  const message = hasTooManyValues(json) ? null : parseObject(json);
   if (message === null || isAmbiguous(message)) return '';
   if (typeof message.method === 'string' && message.id !== undefined) onQuestion(message);
   if (!notices.has(String(message.method)) || message.id !== undefined) return '';

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, parseObject } from '../../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json/json.ts';
 import { isPromise } from '../../contract/values/maybe.ts';
 import type { MessageReader } from '../../json-rpc/message-reader.ts';
 import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
-import { messageText } from '../server/message-text.ts';
+import { messageText, parsedMessage } from '../server/message-text.ts';
 
 /** The revisions of a client or a server: those with sessions, or the one without. */
 export type Revisions = 'sessions' | 'stateless';
@@ -33,7 +33,7 @@ export function statelessResult(method: string | null, result: JsonObject): Json
 }
 
 function forStateless(json: string, method: string | null): string {
-  const message = parseObject(json);
+  const message = parsedMessage(json);
   // The revision has no questions of servers.
   if (message?.method !== undefined && message.id !== undefined) return '';
   if (!isObject(message?.result)) return json;
@@ -42,7 +42,7 @@ function forStateless(json: string, method: string | null): string {
 
 /** Returns a message of a server without sessions as clients with sessions read it. */
 export function forSessions(json: string): string {
-  const message = parseObject(json);
+  const message = parsedMessage(json);
   if (message?.method === 'notifications/subscriptions/acknowledged') return '';
   if (!isObject(message?.result)) return json;
   const { resultType, ttlMs: _, cacheScope: __, ...result } = message.result;

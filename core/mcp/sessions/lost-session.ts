@@ -1,4 +1,5 @@
 import { parseObject } from '../../contract/values/json/json.ts';
+import { hasTooManyValues } from '../../contract/values/json/line-limits.ts';
 import type { RpcId } from '../../json-rpc/messages.ts';
 
 /**
@@ -7,6 +8,7 @@ import type { RpcId } from '../../json-rpc/messages.ts';
  * sessions too, such as those of tools, and their messages must not be sent twice.
  */
 export function reportsLostSession(body: string, id: RpcId | null): boolean {
+  if (hasTooManyValues(body)) return false;
   const reply = parseObject(body);
   if (reply === null) return isLostSession(body);
   if (reply.result !== undefined || (reply.id !== undefined && reply.id !== null && reply.id === id)) return false;

@@ -9,7 +9,7 @@ import { withoutCredentials } from '../../json-rpc/hiding-reader.ts';
 import { isAmbiguous } from '../../json-rpc/messages.ts';
 import type { OpenStreams } from '../../json-rpc/open-streams.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
-import { parseMessage } from '../server/parse-message.ts';
+import { parsedMessage } from '../server/message-text.ts';
 import { nameServer, rejectionDetail } from '../server/server-errors.ts';
 import type { ServerSettings } from '../server/server-settings.ts';
 import { type OnMessage, openSse, type SseConnection } from '../sse/sse-connection.ts';
@@ -251,11 +251,11 @@ async function readMessage(
   if (!isStream) {
     const body = await stream.whole(replyBytesMax);
     if (body === null) throw tooLarge();
-    return id === undefined ? null : parseMessage(unmarkedTextOf(body) ?? '');
+    return id === undefined ? null : parsedMessage(unmarkedTextOf(body) ?? '');
   }
   for await (const frames of framesIn(limited(stream.body))) {
     for (const frame of frames) {
-      const message = parseMessage(dataOf(frame) ?? '');
+      const message = parsedMessage(dataOf(frame) ?? '');
       if (message === null) continue;
       if (message.id === id && message.method === undefined) return message;
       if (typeof message.method === 'string' && !isAmbiguous(message)) onQuestion?.(message);

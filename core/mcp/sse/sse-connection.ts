@@ -5,7 +5,7 @@ import { framesIn } from '../../contract/values/text/event-frames.ts';
 import { dataOf } from '../../contract/values/text/event-text.ts';
 import { isAmbiguous, otherMember } from '../../json-rpc/messages.ts';
 import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
-import { parseMessage } from '../server/parse-message.ts';
+import { parsedMessage } from '../server/message-text.ts';
 import { ownReply } from '../sessions/reply-to-question.ts';
 import { PendingRequests, type SseReceiver } from './pending-requests.ts';
 import { endpointOf, lostError, openCall, postMessage, type SseParts, timedOut } from './sse-calls.ts';
@@ -122,7 +122,7 @@ export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<S
       settle.resolve();
       return;
     }
-    const message = parseMessage(data);
+    const message = parsedMessage(data);
     // A client could take such a message for the response to its request.
     if (message === null || isAmbiguous(message) || otherMember(message) !== null) return;
     if (message.method === 'notifications/progress') pending.progress(isObject(message.params) ? message.params : {}, message);

@@ -72,6 +72,7 @@ beforeAll(async () => {
     const { server: id } = await client.addServer(`listen-${kind}`, `${origin}/${kind}`);
     mcp_servers[id] = { run_on: ['output'] };
   }
+  await client.addServer('listen-unguarded', `${origin}/sessions`);
   await gateway.admin.put(`/guardrails/${String(saved.id)}/mcp-servers`, { mcp_servers });
   for (const kind of ['stateless', 'sessions']) {
     await until(async () => messageOf((await post(`listen-${kind}`, callTool('any'))).text).error?.code === -32446, {
@@ -103,4 +104,11 @@ describe.each(['stateless', 'sessions'])('a subscription at a server of the kind
     expect(messages.filter(({ id }) => id !== undefined && id !== 9)).toEqual([]);
     expect(JSON.stringify(messages)).toContain('list_changed');
   });
+});
+
+it('a subscription without guardrails in a session passes no notice that has too many values to be parsed', async () => {
+  sent = [changed({ text: 'fine' }), changed({ values: Array.from({ length: 400_001 }, () => ({})) }), changed({ text: 'late' })];
+  const messages = await listen('listen-unguarded');
+  const notices = messages.filter(({ method }) => method === 'notifications/tools/list_changed');
+  expect(notices.map(({ params }) => params.text)).toEqual(['fine', 'late']);
 });

@@ -27,5 +27,6 @@ describe('a session of the gateway is not lost after a 400', () => {
     ['with a result', '{"jsonrpc":"2.0","id":null,"result":{"message":"Session not found"}}'],
     ['of a proxy', '<html><title>Session not found</title></html>'],
     ['without a body', ''],
+    ['with too many values to be parsed', `{"error":"Unknown session","all":[${'{},'.repeat(400_001)}1]}`],
   ])('%s', (_what, body) => expect(reportsLostSession(body, 9)).toBe(false));
 });

@@ -21,7 +21,7 @@ let newStream: () => QuestionStream;
 
 /** Opens streams, and accepts replies to questions. */
 const serve: Script = (call, handler) => {
-  if (call.method === 'POST') return replyWith(202, '')(call, handler);
+  if (call.method === 'POST') return void replyWith(202, '')(call, handler);
   opened.push(handler);
   handler.onHead(200, ['content-type', 'text/event-stream']);
 };
