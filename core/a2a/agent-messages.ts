@@ -2,6 +2,7 @@ import type { AgentCall } from '../contract/plugin/requests/agent-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors/errors.ts';
 import { hasDuplicateKeys } from '../contract/values/json/duplicate-keys.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json/json.ts';
+import { hasTooManyValues, tooManyValues } from '../contract/values/json/line-limits.ts';
 import type { MessageReader, StreamHold } from '../json-rpc/message-reader.ts';
 import { errorBodyOf } from './agent-errors.ts';
 import type { MessageChecks } from './check-messages.ts';
@@ -39,6 +40,8 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
     ...(checkStream === null ? {} : { hold: holdOf(held, call, checkStream) }),
     read(json) {
       if (checkReply === null && !isCard && json.length > recordedLength) return null;
+      if (hasTooManyValues(json))
+        throw new GatewayError('upstream_invalid', { message: `The agent sent a message that has ${tooManyValues}` });
       const message = parseObject(json);
       if (message === null) {
         if (checkReply === null) return null;
