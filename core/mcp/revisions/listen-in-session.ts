@@ -12,6 +12,7 @@ import { messageReader } from '../server/server-messages.ts';
 import { closeSession, initialize, openNotices, request, sendReply } from '../sessions/own-client.ts';
 import { ownReply, replyWith } from '../sessions/reply-to-question.ts';
 import type { SseConnection } from '../sse/sse-connection.ts';
+import { onDisconnect } from '../sse/sse-reply.ts';
 import { statelessResult } from './translated-reader.ts';
 
 /** Members of a subscription, with the notices of sessions that they ask for. */
@@ -44,7 +45,10 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
         notices.add(notice);
       }
       const uris = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions.slice(0, resourcesMax) : [];
-      for (const uri of uris) await request(own, session, 'resources/subscribe', { uri });
+      for (const uri of uris) {
+        if (ctx.aborted) break;
+        await request(own, session, 'resources/subscribe', { uri });
+      }
       if (uris.length > 0) granted.resourceSubscriptions = uris;
       if (uris.length > 0) notices.add('notifications/resources/updated');
     }
@@ -57,7 +61,7 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
     const checked = messageReader({ server, call, checks: await checksWithoutTool(work), session: null });
     // Without replies to its pings, a server may end the session.
     const onQuestion = replyWith((reply) => sendReply(own, session, reply), ownReply);
-    ctx.abortUpstream = () => stream?.abort();
+    onDisconnect(ctx)(() => stream?.abort());
     return await relayStream({
       ...{ ctx, sink, status: 200, headers: ['content-type', 'text/event-stream'], clock: options.services.clock },
       listening: listeningOf(work),
