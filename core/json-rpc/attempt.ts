@@ -62,12 +62,11 @@ export async function beginAttempt(
 ): Promise<Attempt> {
   const circuit = enterCircuit(called, circuits);
   const announced = announce(ctx);
-  if (announced) {
-    await announced;
-    if (ctx.aborted) {
-      circuit?.end(null);
-      throw new GatewayError('client_closed');
-    }
+  if (announced) await announced;
+  // Nothing would end a stream without an end of its own.
+  if (ctx.aborted) {
+    circuit?.end(null);
+    throw new GatewayError('client_closed');
   }
   const startMs = clock.elapsed();
   const { kind, document } = called;
