@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ServerSettings } from '../../../../core/mcp/server/server-settings.ts';
 import { request } from '../../../../core/mcp/sessions/own-client.ts';
-import { replyWith, streamOf } from '../../../../core/test-kit/provider-scripts.ts';
+import { streamOf } from '../../../../core/test-kit/provider-scripts.ts';
 import { newScriptedTransport } from '../../../../core/test-kit/scripted-transport.ts';
 
 const server = {
