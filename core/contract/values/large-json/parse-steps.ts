@@ -206,7 +206,8 @@ class StepParser {
     if (!isValue) throw new JsonStepError(`a name, number or run of white space is longer than ${stepBytes} bytes`);
     if (this.#inString) return;
     for (let at = end; at < this.#at; at++) if (!isSpace(this.#bytes[at] as number)) throw this.#error(at);
-    if (end - this.#from <= stepBytes) this.#take(end);
+    // A list that was skipped makes itself, or the container that it ends, a little longer than a step.
+    if (end - this.#from <= stepBytes || this.#bytes[end - 1] !== quote) this.#take(end);
     else this.#add(frame, this.#nameUpTo(this.#quote), yield* this.#longString(this.#quote + 1, end - 1));
     this.#isComplete = true;
     this.#from = this.#at;
