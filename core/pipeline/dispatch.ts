@@ -93,14 +93,18 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     if (ctx.passed !== null) nameModelOfTarget(ctx, resolved.adapter);
     const attemptsBefore = ctx.attempts.length;
     const leave = plan.onTargetStart.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
+    let called = resolved;
     reply = await runTarget(ctx, sink, target, resolved, dueMs, dispatcher);
     if (resolved.renew) {
       const renewed = await renewCredential(ctx, reply, resolved.renew, () => resolveOrFail(ctx, target, dispatcher));
-      if (renewed && clock.elapsed() < dueMs) reply = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
+      if (renewed && clock.elapsed() < dueMs) {
+        called = renewed;
+        reply = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
+      }
     }
     const outgoing = withoutRefusedReasoning(reply, target, dispatcher.outgoing);
     if (outgoing && !ctx.aborted && !ctx.bodyTaken && clock.elapsed() < dueMs)
-      reply = await runTarget(ctx, sink, target, resolved, dueMs, { ...dispatcher, outgoing });
+      reply = await runTarget(ctx, sink, target, called, dueMs, { ...dispatcher, outgoing });
     leave?.(ctx.attempts.length === attemptsBefore || reply.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
     // If the client disconnected, its record is already written, with the attempt that was in progress.
     if (ctx.aborted) return reply;

@@ -178,6 +178,21 @@ describe('a rotated key', () => {
     expect([healed.status, await healed.json()]).toEqual([200, { passed: true }]);
   });
 
+  it('is used when the call is sent again without reasoning', async () => {
+    store('thinking', 'sk-planted-old');
+    const { slug } = put([inVault('thinking')]);
+    expect((await chat(slug)).status).toBe(200);
+    store('thinking', 'sk-planted-new');
+    const isRead = (request: RecordedRequest) => request.header('authorization') === 'Bearer sk-planted-new';
+    provider.on(isRead, openaiError(400, 'The encrypted content for item rs_1 could not be verified.'), 1);
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
+    const input = [{ role: 'user', content: 'Hi' }, reasoning];
+    const before = provider.requests.length;
+    expect((await gateway.call('/responses', { body: { model: `@${slug}/gpt-5`, input } })).status).toBe(200);
+    const keys = provider.requests.slice(before).map((request) => request.header('authorization'));
+    expect(keys).toEqual(['old', 'new', 'new'].map((name) => `Bearer sk-planted-${name}`));
+  });
+
   it('is not used if the time for all targets is over when the manager replies', async () => {
     store('late', 'sk-planted-old');
     const { slug } = put([inVault('late')]);
