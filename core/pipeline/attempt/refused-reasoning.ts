@@ -1,4 +1,5 @@
 import type { Target } from '../../contract/plugin/plan.ts';
+import { type JsonObject, objectsIn } from '../../contract/values/json/json.ts';
 import type { AttemptReply } from '../attempt-reply.ts';
 import type { OutgoingOptions } from './outgoing-call.ts';
 
@@ -10,7 +11,8 @@ const cannotRead = /encrypted content.{0,2000}?(could not be|did not match)|inva
 
 /**
  * Returns the options with which the call is sent once more, if the provider has refused it because it holds reasoning that another
- * provider or account has encrypted or signed. Null if the provider has not, or with `strict_params`.
+ * provider or account has encrypted or signed. Null if the provider has not, with `strict_params`, and if the call holds no reasoning: an error
+ * may quote the request, and pass-through calls would be sent unchanged.
  */
 export function withoutRefusedReasoning(
   reply: AttemptReply,
@@ -18,5 +20,13 @@ export function withoutRefusedReasoning(
   options: OutgoingOptions,
 ): OutgoingOptions | null {
   if (reply.kind !== 'plain' || reply.status !== 400 || strictParams) return null;
-  return cannotRead.test(reply.error?.message ?? '') ? { ...options, withoutReasoning: true } : null;
+  if (reply.call === null || !cannotRead.test(reply.error?.message ?? '')) return null;
+  return holdsReasoning(reply.call.params) ? { ...options, withoutReasoning: true } : null;
 }
+
+function holdsReasoning({ input, messages }: JsonObject): boolean {
+  const isAny = (blocks: unknown): boolean => objectsIn(blocks).some(({ type }) => reasoningTypes.has(type));
+  return isAny(input) || objectsIn(messages).some(({ content, content_blocks }) => isAny(content) || isAny(content_blocks));
+}
+
+const reasoningTypes: ReadonlySet<unknown> = new Set(['reasoning', 'thinking', 'redacted_thinking']);

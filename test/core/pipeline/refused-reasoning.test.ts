@@ -87,4 +87,15 @@ describe('reasoning that the provider cannot read', () => {
     const { reply, sent } = await run('openai', '/v1/responses', body, refusal, response, config);
     expect([reply.status, sent.length]).toEqual([400, 1]);
   });
+
+  it.each<[string, string, JsonObject]>([
+    ['a chat call', '/v1/chat/completions', { messages: [{ role: 'user', content: 'look' }] }],
+    ['a Responses call', '/v1/responses', { input: [ask, call, result] }],
+    ['a pass-through call', '/v1/proxy/responses', { input: [ask, reasoning] }],
+  ])('is not looked for in %s without reasoning that can be left out', async (_, path, asked) => {
+    // The reply of a pass-through call is held for the next target.
+    const config = { provider: undefined, strategy: { mode: 'fallback' }, targets: [{ provider: '@own' }, { provider: '@none' }] };
+    const { reply, sent } = await run('openai', path, { model: 'gpt-5', ...asked }, cannotDecrypt, response, config);
+    expect([reply.status, sent.length]).toEqual([400, 1]);
+  });
 });
