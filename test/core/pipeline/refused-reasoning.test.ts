@@ -94,7 +94,11 @@ describe('reasoning that the provider cannot read', () => {
     ['a pass-through call', '/v1/proxy/responses', { input: [ask, reasoning] }],
   ])('is not looked for in %s without reasoning that can be left out', async (_, path, asked) => {
     // The reply of a pass-through call is held for the next target.
-    const config = { provider: undefined, strategy: { mode: 'fallback' }, targets: [{ provider: '@own' }, { provider: '@none' }] };
+    const config = {
+      provider: undefined,
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@own' }, { provider: '@none' }],
+    };
     const { reply, sent } = await run('openai', path, { model: 'gpt-5', ...asked }, cannotDecrypt, response, config);
     expect([reply.status, sent.length]).toEqual([400, 1]);
   });

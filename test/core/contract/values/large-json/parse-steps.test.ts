@@ -37,7 +37,10 @@ describe('parsing in steps', () => {
     ['vectors in lists, with space', `{"a":[ ${big(`[ ${vector} ] ,`)} [[${vector}],["${vector}]"],[${vector},{"]":[]}]] ]}`],
     ['a vector of several steps', `{"a":[${big(`[${vector}],`)}[${big('1,')}1]],"b":[${big('2,')}1]}`],
     ['a list that is a little longer than a step', `{"a":[${'1,'.repeat(stepBytes * 0.6)}1]}`],
-    ['such lists behind other members', `{"i":0,"a":[[${'1,'.repeat(stepBytes * 0.6)}1] , [${'1,'.repeat(stepBytes * 0.6)}1]],"b":1}`],
+    [
+      'such lists behind other members',
+      `{"i":0,"a":[[${'1,'.repeat(stepBytes * 0.6)}1] , [${'1,'.repeat(stepBytes * 0.6)}1]],"b":1}`,
+    ],
     ['an object that ends with such a list', `{"i":0,"a":{"v":[${'1,'.repeat(stepBytes * 0.6)}1]},"b":1}`],
     ['numeric names', `{"2":1,"1":[${big('1,')}1],"0":3}`],
   ])('equals JSON.parse for %s', (_name, text) => {
