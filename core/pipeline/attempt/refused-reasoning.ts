@@ -20,7 +20,7 @@ export function withoutRefusedReasoning(
   options: OutgoingOptions,
 ): OutgoingOptions | null {
   if (reply.kind !== 'plain' || reply.status !== 400 || strictParams) return null;
-  if (reply.call === null || !cannotRead.test(reply.error?.message ?? '')) return null;
+  if (reply.call === null || !cannotRead.test(reply.error?.message.slice(0, messageCharsMax) ?? '')) return null;
   return holdsReasoning(reply.call.params) ? { ...options, withoutReasoning: true } : null;
 }
 
@@ -28,5 +28,8 @@ function holdsReasoning({ input, messages }: JsonObject): boolean {
   const isAny = (blocks: unknown): boolean => objectsIn(blocks).some(({ type }) => reasoningTypes.has(type));
   return isAny(input) || objectsIn(messages).some(({ content, content_blocks }) => isAny(content) || isAny(content_blocks));
 }
+
+/** A provider could repeat the beginning of the text in an error of many megabytes. */
+const messageCharsMax = 4096;
 
 const reasoningTypes: ReadonlySet<unknown> = new Set(['reasoning', 'thinking', 'redacted_thinking']);
