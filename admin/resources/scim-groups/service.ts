@@ -124,8 +124,9 @@ class GroupEdit {
   readonly #change: Change;
   readonly #row: ScimGroup;
   readonly #effects: Effects;
-  readonly #touched = new Set<string>();
+  /** The members that the operations have added, and those that they have removed. A member that is in the group again is in neither. */
   readonly #added = new Set<string>();
+  readonly #gone = new Set<string>();
   readonly #members = new MemberChanges();
   /** The name after the operations. */
   #name: string;
@@ -211,23 +212,26 @@ class GroupEdit {
   async finish(context: Context): Promise<void> {
     await this.#writeMembers();
     const isRenamed = await this.#writeName();
-    if (!this.#isChanged && this.#touched.size === 0) throw new Unchanged();
+    if (!this.#isChanged && this.#added.size + this.#gone.size === 0) throw new Unchanged();
     const { id } = this.#row;
     this.#row.lastUpdatedAt = new Date(context.making.now);
     this.#change.about({ id });
     await this.#change.tx.flush();
-    const { touched, added } = { touched: [...this.#touched], added: [...this.#added] };
-    await applied(this.#change, this.#row, { touched, added, isRenamed, effects: this.#effects }, context);
+    const added = [...this.#added];
+    await applied(
+      this.#change,
+      this.#row,
+      { touched: [...added, ...this.#gone], added, isRenamed, effects: this.#effects },
+      context,
+    );
   }
 
   #addedTo(ids: readonly string[]): void {
-    for (const id of ids) this.#added.add(id);
-    for (const id of ids) this.#touched.add(id);
+    for (const id of ids) if (!this.#gone.delete(id)) this.#added.add(id);
   }
 
   #removed(ids: readonly string[]): void {
-    for (const id of ids) this.#added.delete(id);
-    for (const id of ids) this.#touched.add(id);
+    for (const id of ids) if (!this.#added.delete(id)) this.#gone.add(id);
   }
 }
 

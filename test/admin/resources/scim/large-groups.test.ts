@@ -84,3 +84,24 @@ it('operations for one member each are one change of all, with the result of the
   const unknown = await scim('PATCH', path, patch(add(idOf(count)), replace(idOf(0)), listed(idOf(0))));
   expect([unknown.status, unknown.body.detail]).toEqual([400, 'members[0].value: User not found']);
 });
+
+it('operations that together change no member leave the version of the group', async () => {
+  const made = await scim('POST', '/Groups', { displayName: 'back and forth', members: members(0, 1) });
+  const path = `/Groups/${made.body.id}`;
+  const [one, other] = [idOf(0), idOf(1)];
+  const add = (value: string) => ({ op: 'add', path: 'members', value: [{ value }] });
+  const remove = (value: string) => ({ op: 'remove', path: `members[value eq "${value}"]` });
+  const only = (value: string) => ({ op: 'remove', path: `members[value ne "${value}"]` });
+  const none = { op: 'remove', path: 'members[value pr]' };
+  for (const steps of [
+    [add(other), remove(other)],
+    [add(other), only(one)],
+    [none, add(one)],
+    [none, add(one), add(other), remove(other)],
+  ]) {
+    expect((await scim('PATCH', path, patch(...steps))).headers.get('etag')).toBe(made.headers.get('etag'));
+  }
+  const gone = await scim('PATCH', path, patch(none, add(one), remove(one)));
+  expect(gone.headers.get('etag')).not.toBe(made.headers.get('etag'));
+  expect((await scim('GET', path)).body.members ?? []).toEqual([]);
+});
