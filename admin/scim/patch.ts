@@ -20,6 +20,8 @@ export interface PatchStep {
   /** False for attributes from an object without `path`. Read-only ones among them are ignored. */
   readonly isNamed: boolean;
   readonly value: unknown;
+  /** Names the operation in errors, such as `Operations[0]`. */
+  readonly at: string;
 }
 
 const operation = v.looseObject({
@@ -59,7 +61,7 @@ export const patchBody = v.pipe(
 export function patchSteps(body: v.InferOutput<typeof patchBody>, schema: string): PatchStep[] {
   return body.Operations.flatMap(({ op, path, value }, index): PatchStep[] => {
     const at = `Operations[${index}]`;
-    if (path) return [{ op, path: parsePath(path, schema, `${at}.path`), isNamed: true, value }];
+    if (path) return [{ op, path: parsePath(path, schema, `${at}.path`), isNamed: true, value, at }];
     if (op === 'remove') throw new ScimError('noTarget', `${at}.path: required for remove`);
     // The client of the Java library SCIM-SDK sends the object in a list.
     const attributes = Array.isArray(value) && value.length === 1 ? value[0] : value;
@@ -76,7 +78,7 @@ function ofName(name: string, value: unknown, schema: string, op: PatchStep['op'
   if (name.toLowerCase() === schema.toLowerCase() && isObject(value)) {
     return Object.entries(value).flatMap(([inner, one]) => ofName(inner, one, schema, op, at));
   }
-  return [{ op, path: parsePath(name, schema, `${at}.value`), isNamed: false, value }];
+  return [{ op, path: parsePath(name, schema, `${at}.value`), isNamed: false, value, at }];
 }
 
 /** Throws `invalidPath` if a path selects elements of an attribute that is no list. Ignoring the filter would change another value than the path names. */

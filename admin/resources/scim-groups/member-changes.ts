@@ -14,11 +14,15 @@ interface Applied {
 export class MemberChanges {
   /** Every id that an operation names as a member, in order, so that an unknown one is an error although a later operation removes it. */
   #named: string[] = [];
+  /** The operations that name members, each with the index of its first one in `#named`. */
+  #operations: { readonly at: string; readonly first: number }[] = [];
   #removed = new Set<string>();
   /** The members after the last replacement and what follows it; null without a replacement. */
   #kept: Set<string> | null = null;
 
-  add(ids: readonly string[]): void {
+  /** `at` names the operation in errors; empty: the request has no operations. */
+  add(ids: readonly string[], at: string): void {
+    this.#operations.push({ at, first: this.#named.length });
     for (const id of ids) {
       this.#named.push(id);
       this.#removed.delete(id.toLowerCase());
@@ -34,19 +38,24 @@ export class MemberChanges {
   }
 
   /** Replaces all members. */
-  replace(ids: readonly string[]): void {
+  replace(ids: readonly string[], at: string): void {
     this.#removed.clear();
     this.#kept = new Set();
-    this.add(ids);
+    this.add(ids, at);
   }
 
   /** Writes the changes and forgets them. Throws `invalidValue` for unknown users. */
   async write(tx: EntityManager, group: Group): Promise<Applied> {
-    const [named, removed, kept] = [this.#named, [...this.#removed], this.#kept];
+    const [named, removed, kept, operations] = [this.#named, [...this.#removed], this.#kept, this.#operations];
     this.#named = [];
+    this.#operations = [];
     this.#removed = new Set();
     this.#kept = null;
-    const added = named.length === 0 ? [] : await addMembers(tx, group, named);
+    const fieldOf = (index: number): string => {
+      const { at, first } = operations.findLast((one) => one.first <= index) ?? { at: '', first: 0 };
+      return `${at === '' ? '' : `${at}: `}members[${index - first}]`;
+    };
+    const added = named.length === 0 ? [] : await addMembers(tx, group, named, fieldOf);
     if (kept !== null) return { added, removed: await keepMembers(tx, group, [...kept]) };
     return { added, removed: removed.length === 0 ? [] : await removeMembers(tx, group, removed) };
   }

@@ -11,19 +11,27 @@ export interface Group {
 /** Members per statement. One of 20,000 took 1.4 s of a busy database, which ends each statement after two. */
 const membersPerStatement = 2_000;
 
+/** Names the member with this index in errors. */
+type FieldOf = (index: number) => string;
+
 /** Adds members and returns those that were not in the group. Throws `invalidValue` for unknown users. */
-export async function addMembers(tx: EntityManager, group: Group, ids: readonly string[]): Promise<string[]> {
+export async function addMembers(
+  tx: EntityManager,
+  group: Group,
+  ids: readonly string[],
+  fieldOf: FieldOf = (index) => `members[${index}]`,
+): Promise<string[]> {
   const wrong = ids.findIndex((id) => !isUuid(id));
-  if (wrong !== -1) throw unknown(wrong);
+  if (wrong !== -1) throw unknown(fieldOf(wrong));
   const added: string[] = [];
   for (let at = 0; at < ids.length; at += membersPerStatement) {
-    for (const id of await addPart(tx, group, ids.slice(at, at + membersPerStatement), at)) added.push(id);
+    const part = ids.slice(at, at + membersPerStatement);
+    for (const id of await addPart(tx, group, part, (index) => fieldOf(at + index))) added.push(id);
   }
   return added;
 }
 
-/** `start` is the index of the first of these members in the request. */
-async function addPart(tx: EntityManager, group: Group, ids: readonly string[], start: number): Promise<string[]> {
+async function addPart(tx: EntityManager, group: Group, ids: readonly string[], fieldOf: FieldOf): Promise<string[]> {
   const lower = ids.map((id) => id.toLowerCase());
   const rows = await executeBound<{ id: string; is_added: boolean }>(
     tx,
@@ -36,7 +44,7 @@ async function addPart(tx: EntityManager, group: Group, ids: readonly string[], 
   );
   const known = new Set(rows.map((row) => row.id));
   const missing = lower.findIndex((id) => !known.has(id));
-  if (missing !== -1) throw unknown(start + missing);
+  if (missing !== -1) throw unknown(fieldOf(missing));
   return rows.filter((row) => row.is_added).map((row) => row.id);
 }
 
@@ -71,6 +79,6 @@ export async function deleteWhere(
   return gone.map((row) => row.user_id);
 }
 
-function unknown(index: number): ScimError {
-  return new ScimError('invalidValue', `members[${index}].value: User not found`);
+function unknown(field: string): ScimError {
+  return new ScimError('invalidValue', `${field}.value: User not found`);
 }

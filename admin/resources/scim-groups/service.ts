@@ -160,7 +160,7 @@ class GroupEdit {
   }
 
   /** Entra ID removes members with a value beside the path `members`. Only a `remove` without both empties the group. */
-  async #applyToMembers({ op, path, value }: PatchStep): Promise<void> {
+  async #applyToMembers({ op, path, value, at }: PatchStep): Promise<void> {
     const { tx } = this.#change;
     if (!this.#effects.hasMembers) return;
     // `members.display` must not be read as `members`, which would empty the group.
@@ -175,9 +175,9 @@ class GroupEdit {
     }
     const ids =
       value === undefined || value === null ? null : validate(memberList, Array.isArray(value) ? value : [value], 'members');
-    if (op === 'add') this.#members.add(ids ?? []);
+    if (op === 'add') this.#members.add(ids ?? [], at);
     else if (op === 'remove' && ids !== null) this.#members.remove(ids);
-    else this.#members.replace(ids ?? []);
+    else this.#members.replace(ids ?? [], at);
   }
 
   async #writeMembers(): Promise<void> {
@@ -196,7 +196,7 @@ class GroupEdit {
   }
 
   replaceMembers(ids: readonly string[]): void {
-    if (this.#effects.hasMembers) this.#members.replace(ids);
+    if (this.#effects.hasMembers) this.#members.replace(ids, '');
   }
 
   rename(name: string): void {

@@ -364,7 +364,10 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     const foreign = (await theirs('POST', '/Users', { userName: 'foreign@example.com' })).body.id;
     const group = await newGroup('Own', refs(0));
     const add = await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'add', path: 'members', value: [{ value: foreign }] }));
-    expect(add).toMatchObject({ status: 400, body: { scimType: 'invalidValue', detail: 'members[0].value: User not found' } });
+    expect(add).toMatchObject({
+      status: 400,
+      body: { scimType: 'invalidValue', detail: 'Operations[0]: members[0].value: User not found' },
+    });
     for (const [method, body] of [['GET'], ['PATCH', patch()], ['PUT', { displayName: 'x' }], ['DELETE']] as const) {
       expect((await theirs(method, `/Groups/${group.id}`, body)).status).toBe(404);
     }

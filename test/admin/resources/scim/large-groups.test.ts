@@ -37,7 +37,7 @@ it('members of a large group are added in statements of some thousands, which en
   expect([made.status, made.body.members.length]).toEqual([201, 8_500]);
   const path = `/Groups/${made.body.id}`;
   const unknown = await scim('PATCH', path, patch({ op: 'add', path: 'members', value: members(0, count + 1) }));
-  expect([unknown.status, unknown.body.detail]).toEqual([400, `members[${count}].value: User not found`]);
+  expect([unknown.status, unknown.body.detail]).toEqual([400, `Operations[0]: members[${count}].value: User not found`]);
   const twice = [...members(4_000, count), ...members(4_000, count)];
   const replaced = await scim('PUT', path, { displayName: 'large', members: twice });
   expect([replaced.status, replaced.body.members.length]).toEqual([200, count - 4_000]);
@@ -82,7 +82,7 @@ it('operations for one member each are one change of all, with the result of the
   const written = await em.execute<{ what: string }[]>('select what from statements');
   expect(written.map(({ what }) => what)).toEqual(['INSERT', 'DELETE']);
   const unknown = await scim('PATCH', path, patch(add(idOf(count)), replace(idOf(0)), listed(idOf(0))));
-  expect([unknown.status, unknown.body.detail]).toEqual([400, 'members[0].value: User not found']);
+  expect([unknown.status, unknown.body.detail]).toEqual([400, 'Operations[0]: members[0].value: User not found']);
 });
 
 it('operations that together change no member leave the version of the group', async () => {
@@ -104,4 +104,15 @@ it('operations that together change no member leave the version of the group', a
   const gone = await scim('PATCH', path, patch(none, add(one), remove(one)));
   expect(gone.headers.get('etag')).not.toBe(made.headers.get('etag'));
   expect((await scim('GET', path)).body.members ?? []).toEqual([]);
+});
+
+it('an unknown member is named with its operation', async () => {
+  const made = await scim('POST', '/Groups', { displayName: 'unknown in an operation' });
+  const steps = [
+    { op: 'add', path: 'members', value: members(0, 2) },
+    { op: 'remove', path: 'members', value: members(0, 1) },
+    { op: 'replace', path: 'members', value: members(count - 1, count + 1) },
+  ];
+  const unknown = await scim('PATCH', `/Groups/${made.body.id}`, patch(...steps));
+  expect([unknown.status, unknown.body.detail]).toEqual([400, 'Operations[2]: members[1].value: User not found']);
 });
