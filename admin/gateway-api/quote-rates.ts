@@ -17,7 +17,8 @@ type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { rea
 const tokens = 10_000;
 
 /**
- * Returns the cost of a token, a call of a tool, a character of speech and an image of this model, from the prices that records are billed by. Null if there is no price.
+ * Returns the cost of a token, a call of a tool, a character of speech and an image of this model, from the prices that records are billed by.
+ * Null if there is no price.
  * The rates serve estimates and exclude usage details with prices of their own.
  */
 export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {

@@ -5,7 +5,10 @@ const backslash = 0x5c;
 /** Bytes looked at before a search is called: most strings are short, and some consist of escapes. */
 const nearBytes = 512;
 
-/** Finds the ends of strings, and control characters in them, in bytes of JSON. Takes 0.3 ns per byte of most strings, 2 ns per byte at most, and next to nothing in long ones. */
+/**
+ * Finds the ends of strings, and control characters in them, in bytes of JSON. To find an end takes 0.3 ns per byte of most strings, 2 ns per byte
+ * at most, and next to nothing in long ones.
+ */
 export class StringEnds {
   readonly #bytes: Buffer;
   /** The same bytes, four at a time. */
