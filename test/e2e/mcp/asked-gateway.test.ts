@@ -166,7 +166,7 @@ describe('questions in a session of the gateway, which offers no capabilities', 
     expect(replies.pop()).toEqual({ session: 'one', revision: '2025-11-25', message });
   });
 
-  it('are not awaited on a stream that the server has refused in this session', async () => {
+  it('are not awaited on a stream that the server has refused in the MCP session', async () => {
     question = { id: 'q', method: 'ping' };
     await client.post('asks-gateway', callTool('ask'));
     const before = refusedStreams;
