@@ -49,6 +49,12 @@ function readerOf(readers: readonly StreamReader[], usual: number, indexOf: (dat
   let reader = readers[usual] as StreamReader;
   let isKnown = false;
   return {
+    get unused() {
+      return isKnown ? reader.unused : undefined;
+    },
+    get unread() {
+      return isKnown ? reader.unread : undefined;
+    },
     push(event) {
       if (isKnown) return reader.push(event);
       const index = isObject(event.data) ? indexOf(event.data) : -1;

@@ -25,8 +25,10 @@ export class EventStream {
   readonly #parser: EventSourceParser;
   readonly #decoder: StreamDecoder | null;
   readonly #frames: EventFrames;
-  /** Null if every event must be parsed. */
-  readonly #repeats: RepeatedEvents | null;
+  /** True if the client gets the provider's bytes. */
+  readonly #isRead: boolean;
+  /** Null while every event must be parsed: until the reader names members that it does not use. */
+  #repeats: RepeatedEvents | null = null;
   /** Events seen so far. */
   count = 0;
   /** Frames without an event, such as comments, seen so far. */
@@ -61,12 +63,10 @@ export class EventStream {
     this.#reader = reader;
     this.#translator = translator;
     this.#growth = new GrowthLimit(() => translator?.repeatedOfRequest?.() ?? 0);
-    const isRead = translator === null && decoding === null && reader.unused !== undefined;
-    this.#repeats = isRead ? new RepeatedEvents(reader.unused ?? []) : null;
-    const unread = isRead ? reader.unread : undefined;
+    this.#isRead = translator === null && decoding === null;
     this.#parser = createParser({
       onEvent: ({ event = null, data }) => {
-        if (event !== null && unread?.has(event) && data.startsWith(`{"type":"${event}"`)) this.count++;
+        if (event !== null && this.#isRead && reader.unread?.has(event) && data.startsWith(`{"type":"${event}"`)) this.count++;
         else this.#take({ event, data: parseData(data) });
       },
     });
@@ -87,8 +87,8 @@ export class EventStream {
     try {
       if (this.#translator) this.#hold(chunk.length);
       if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
-      if (!this.#repeats) return this.#through(chunk);
-      this.#look(chunk, this.#repeats);
+      if (!this.#isRead) return this.#through(chunk);
+      this.#look(chunk);
       return '';
     } catch (thrown) {
       throw toGatewayError(thrown, 'upstream_invalid');
@@ -104,20 +104,32 @@ export class EventStream {
   #through(chunk: Uint8Array): string {
     this.unsent = '';
     for (const frame of this.#frames.push(chunk)) this.unsent += this.#frame(frame);
-    return this.#translator ? this.unsent : '';
+    return this.unsent;
   }
 
   /** Reads the events of a chunk, except those that repeat the previous one. */
-  #look(chunk: Uint8Array, repeats: RepeatedEvents): void {
-    const skipped = this.#frames.isEmpty ? repeats.skip(chunk, this.#onRepeat) : 0;
+  #look(chunk: Uint8Array): void {
+    const skipped = this.#frames.isEmpty ? (this.#repeats?.skip(chunk, this.#onRepeat) ?? 0) : 0;
     if (skipped === chunk.length) return;
     const rest = skipped === 0 ? chunk : chunk.subarray(skipped);
     for (const frame of this.#frames.push(rest)) {
+      if (this.#repeats?.matches(frame)) {
+        this.count++;
+        continue;
+      }
       const before = this.count;
       this.#frame(frame);
-      if (this.count === before + 1) repeats.learn(frame);
-      else repeats.forget();
+      this.#learn(frame, this.count - before);
     }
+  }
+
+  /** Stores a frame that was read as the pattern for repeats, if it held one event. */
+  #learn(frame: string, events: number): void {
+    const { unused } = this.#reader;
+    if (unused === undefined) return;
+    this.#repeats ??= new RepeatedEvents(unused);
+    if (events === 1) this.#repeats.learn(frame);
+    else this.#repeats.forget();
   }
 
   readonly #onRepeat = (): void => {

@@ -12,6 +12,8 @@ export class RepeatedEvents {
   readonly #member: RegExp;
   /** The last event read, cut at its unused values. Null before the first one. One code unit per byte. */
   #literals: string[] | null = null;
+  /** True if the parts of `#literals` have the same form as bytes and as decoded text. */
+  #isAscii = false;
   #misses = 0;
 
   /** `unused`: names of the unused members. */
@@ -38,6 +40,7 @@ export class RepeatedEvents {
     }
     literals.push(bytes.slice(from));
     this.#literals = literals;
+    this.#isAscii = literals.every((literal) => !/[\x80-\xff]/.test(literal));
   }
 
   /** Discards the last event, because other data was read after it. */
@@ -57,6 +60,13 @@ export class RepeatedEvents {
       if (at === text.length) break;
     }
     return at;
+  }
+
+  /** True if the frame, in decoded text, is a repeat. Other characters than ASCII are compared by `skip` alone, which reads bytes. */
+  matches(frame: string): boolean {
+    if (this.#literals === null || !this.#isAscii || this.#match(frame, 0) !== frame.length) return false;
+    this.#misses = 0;
+    return true;
   }
 
   /** Returns the index after a repeat that begins at `from`, or -1. */

@@ -40,7 +40,9 @@ function watched(reader: StreamReader, served: (model: unknown) => void): Stream
       }
       reader.push(event);
     },
-    ...(reader.unused === undefined ? {} : { unused: reader.unused }),
+    get unused() {
+      return reader.unused;
+    },
     usage: () => reader.usage(),
     complete: () => reader.complete(),
     error: () => reader.error?.() ?? null,

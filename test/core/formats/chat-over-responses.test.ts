@@ -41,6 +41,13 @@ const deltas = (events: readonly StreamEvent[]): unknown[] =>
     typeof data === 'string' ? [data] : ((data.choices ?? [data]) as JsonObject[]).map((one) => one.delta ?? one),
   );
 
+it('a stream of chat completions has members that its reader does not use, once its format is known', () => {
+  const reader = chat.streamReader();
+  expect(reader.unused).toBeUndefined();
+  reader.push({ event: null, data: { choices: [{ index: 0, delta: { content: 'a' } }] } });
+  expect(reader.unused).toContain('content');
+});
+
 describe('use of the Responses API', () => {
   it.each([
     ...['o1-pro', 'o1-pro-2025-03-19', 'o3-pro', 'o3-deep-research', 'o4-mini-deep-research-2025-06-26', 'codex-mini-latest'],

@@ -45,6 +45,25 @@ describe('repeated events', () => {
     expect(told(perChunk.events)).toEqual(told(events));
   });
 
+  it('are not parsed where many events share a chunk, wherever chunks are cut', () => {
+    const bytes = Buffer.from([...Array(50)].map((_, i) => chunkOf(`wörd ${i}`)).join(''));
+    for (const length of [10_000, 300, 150, 7, 1]) {
+      const chunks: Buffer[] = [];
+      for (let from = 0; from < bytes.length; from += length) chunks.push(bytes.subarray(from, from + length));
+      const { events, count } = read(chunks, unused);
+      expect([length, count, events.length]).toEqual([length, 50, 1]);
+    }
+  });
+
+  it('are compared as bytes if a member that is read has other characters than ASCII', () => {
+    const decoded = chunkOf('a', { model: 'Ã©' });
+    const bytes = chunkOf('a', { model: 'é' });
+    const repeats = new RepeatedEvents(unused);
+    repeats.learn(bytes);
+    expect([repeats.matches(decoded), repeats.matches(bytes)]).toEqual([false, false]);
+    expect(repeats.skip(Buffer.from(bytes), () => {})).toBe(Buffer.byteLength(bytes));
+  });
+
   const special = [
     chunkOf('a', { usage: { prompt_tokens: 5 } }),
     chunkOf('a', { sequence_number: 9 }),
