@@ -13,6 +13,7 @@ export interface Scenario {
 export const scenarioNames = [
   'plain',
   'stream',
+  'long-stream',
   'conversation',
   'responses',
   'vectors',
@@ -42,6 +43,14 @@ export function listScenarios(bytes: number): readonly Scenario[] {
       body: chat('bench-s32x0', true),
       contentType: 'application/json',
       replyBytes: { least: 32 * 150, most: 32 * 800 },
+    },
+    {
+      name: 'long-stream',
+      title: 'streamed chat completion whose client requests no token counts, 500 frames at once',
+      path: '/chat/completions',
+      body: chat('bench-s500x0', true).replace(',"stream_options":{"include_usage":true}', ''),
+      contentType: 'application/json',
+      replyBytes: { least: 500 * 150, most: 500 * 800 },
     },
     {
       name: 'conversation',

@@ -30,6 +30,11 @@ export interface StreamTranslator {
   push(event: StreamEvent): StreamEvent[];
   /** Called once after the provider's last event. Returns the remaining events, terminal event included. */
   end(): StreamEvent[];
+  /**
+   * True if an event that equals the one before, except for values that the reader does not use, may be sent unchanged without a call of `push`,
+   * provided that `push` returned the one before unchanged.
+   */
+  readonly keepsRepeats?: boolean;
   /** Returns the number of characters of the request that the events repeat. Called only for a stream that becomes far longer than the provider's. */
   repeatedOfRequest?(): number;
 }

@@ -24,6 +24,7 @@ export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTrans
   if (!hidesUsage && !mapsReasons && !reply && !counts) return null;
   const indexed = withToolIndexes();
   return {
+    keepsRepeats: !reply && !counts,
     push(event) {
       const { data } = event;
       const isChunk = isObject(data) && Array.isArray(data.choices);

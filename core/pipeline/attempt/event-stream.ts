@@ -27,6 +27,8 @@ export class EventStream {
   readonly #frames: EventFrames;
   /** True if the client gets the provider's bytes. */
   readonly #isRead: boolean;
+  /** True if events that repeat one that was sent unchanged are sent unchanged too. */
+  readonly #keepsRepeats: boolean;
   /** Null while every event must be parsed: until the reader names members that it does not use. */
   #repeats: RepeatedEvents | null = null;
   /** Events seen so far. */
@@ -64,6 +66,7 @@ export class EventStream {
     this.#translator = translator;
     this.#growth = new GrowthLimit(() => translator?.repeatedOfRequest?.() ?? 0);
     this.#isRead = translator === null && decoding === null;
+    this.#keepsRepeats = this.#isRead || (decoding === null && translator?.keepsRepeats === true);
     this.#parser = createParser({
       onEvent: ({ event = null, data }) => {
         if (event !== null && this.#isRead && reader.unread?.has(event) && data.startsWith(`{"type":"${event}"`)) this.count++;
@@ -103,33 +106,32 @@ export class EventStream {
 
   #through(chunk: Uint8Array): string {
     this.unsent = '';
-    for (const frame of this.#frames.push(chunk)) this.unsent += this.#frame(frame);
+    for (const frame of this.#frames.push(chunk)) this.unsent += this.#next(frame);
     return this.unsent;
   }
 
-  /** Reads the events of a chunk, except those that repeat the previous one. */
+  /** Reads the events of a chunk whose bytes pass, except those that repeat the previous one. */
   #look(chunk: Uint8Array): void {
     const skipped = this.#frames.isEmpty ? (this.#repeats?.skip(chunk, this.#onRepeat) ?? 0) : 0;
     if (skipped === chunk.length) return;
-    const rest = skipped === 0 ? chunk : chunk.subarray(skipped);
-    for (const frame of this.#frames.push(rest)) {
-      if (this.#repeats?.matches(frame)) {
-        this.count++;
-        continue;
-      }
-      const before = this.count;
-      this.#frame(frame);
-      this.#learn(frame, this.count - before);
-    }
+    for (const frame of this.#frames.push(skipped === 0 ? chunk : chunk.subarray(skipped))) this.#next(frame);
   }
 
-  /** Stores a frame that was read as the pattern for repeats, if it held one event. */
-  #learn(frame: string, events: number): void {
+  /** Returns the text to send for a frame. Only counts the event if it repeats the previous one, and that one was sent unchanged. */
+  #next(frame: string): string {
+    if (this.#repeats?.matches(frame)) {
+      this.count++;
+      if (this.#translator) this.translatedCount++;
+      return frame;
+    }
+    const before = this.count;
+    const text = this.#frame(frame);
     const { unused } = this.#reader;
-    if (unused === undefined) return;
+    if (!this.#keepsRepeats || unused === undefined) return text;
     this.#repeats ??= new RepeatedEvents(unused);
-    if (events === 1) this.#repeats.learn(frame);
+    if (this.count === before + 1 && (this.#isRead || this.#out === sameText)) this.#repeats.learn(frame);
     else this.#repeats.forget();
+    return text;
   }
 
   readonly #onRepeat = (): void => {
