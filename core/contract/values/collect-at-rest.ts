@@ -1,0 +1,54 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** The process is looked at once per interval. */
+const intervalMs = 5_000;
+/** Share of one core below which the process rests. */
+const restingShare = 0.02;
+/** Least growth since the last collection, in bytes, that is collected. */
+const growthBytesMin = 16 * 1024 * 1024;
+/** With more objects in the heap, in bytes, a collection would stop a process for too long. */
+const heapBytesMax = 256 * 1024 * 1024;
+
+/** Figures of the process, without unit suffix in bytes. */
+export interface ProcessFigures {
+  /** CPU time since the start of the process, in microseconds. */
+  cpuMicros(): number;
+  /** Objects of JavaScript. */
+  heap(): number;
+  /** Memory of buffers and other memory outside the heap that the heap refers to. */
+  outside(): number;
+}
+
+/**
+ * Collects garbage when a process rests that has grown. V8 collects only while a program allocates, so that after a burst of large bodies a process
+ * kept hundreds of megabytes of buffers that nothing refers to. Returns the function to call once per interval.
+ */
+export function restingCollector(figures: ProcessFigures, collect: () => void): () => void {
+  let cpuMicros = figures.cpuMicros();
+  let kept = figures.heap() + figures.outside();
+  return () => {
+    const before = cpuMicros;
+    cpuMicros = figures.cpuMicros();
+    if (cpuMicros - before > intervalMs * 1000 * restingShare) return;
+    const heap = figures.heap();
+    if (heap > heapBytesMax || heap + figures.outside() < kept + growthBytesMin) return;
+    collect();
+    kept = figures.heap() + figures.outside();
+  };
+}
+
+/** Starts it for this process. Call it at the end of a start, like `keepObjectsYoung`. */
+export function collectAtRest(): void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const figures: ProcessFigures = {
+    cpuMicros() {
+      const { user, system } = process.cpuUsage();
+      return user + system;
+    },
+    heap: () => process.memoryUsage().heapUsed,
+    outside: () => process.memoryUsage().external,
+  };
+  setInterval(restingCollector(figures, collect), intervalMs).unref();
+}
