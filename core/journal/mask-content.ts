@@ -1,5 +1,5 @@
 import { isCredentialHeader } from '../contract/values/http/credential-headers.ts';
-import { isObject } from '../contract/values/json/json.ts';
+import { isObject, type JsonObject } from '../contract/values/json/json.ts';
 import { maskCredentials } from '../contract/values/text/mask-credentials.ts';
 import { plainName } from '../contract/values/text/plain-name.ts';
 import { maskMembers } from './mask-members.ts';
@@ -26,6 +26,18 @@ export interface Masks {
   text(text: string): string;
 }
 
+/** Facts about the name of a field that do not depend on the object around it. `shown`: the name with credentials masked. */
+interface NameTraits {
+  readonly shown: string;
+  readonly isHidden: boolean;
+  /** True if a text in this field is masked. */
+  readonly isSecret: boolean;
+  readonly holdsHeaders: boolean;
+}
+
+const keptNamesMax = 1_000;
+const keptNameCharsMax = 64;
+
 /** Fields that hold headers by name, such as those of a guardrail's webhook or of an MCP server in a list of tools. */
 const headerHolder = /^(custom_?)?headers$/;
 
@@ -42,33 +54,74 @@ export function createMasks(names: readonly string[], credentials: readonly stri
   const isSecretField = (name: string): boolean =>
     isHiddenField(name) || secretField.test(name.toLowerCase().replaceAll('-', '_'));
 
-  function body(value: unknown): unknown {
-    return maskedValue(value, isSecretField);
+  const traits = new Map<string, NameTraits>();
+
+  /** Most names are those of the requests before. Long names and credentials are not kept. */
+  function traitsOf(name: string): NameTraits {
+    const kept = traits.get(name);
+    if (kept !== undefined) return kept;
+    const isHidden = isHiddenField(name);
+    const found = {
+      shown: maskCredentials(name),
+      isHidden,
+      isSecret: isHidden || isSecretField(name),
+      holdsHeaders: headerHolder.test(name.toLowerCase()),
+    };
+    if (name.length > keptNameCharsMax || found.shown !== name) return found;
+    if (traits.size === keptNamesMax) traits.clear();
+    traits.set(name, found);
+    return found;
   }
 
-  /** `isSecret` decides about the members of this object alone. */
-  function maskedValue(value: unknown, isSecret: (name: string) => boolean): unknown {
+  function body(value: unknown): unknown {
+    return maskedValue(value, false);
+  }
+
+  /** Copies only lists and objects in which something is masked. `isOfHeaders`: the members of this object are headers. */
+  function maskedValue(value: unknown, isOfHeaders: boolean): unknown {
     if (typeof value === 'string') return maskCredentials(value);
-    if (Array.isArray(value)) return value.map(body);
-    if (!isObject(value)) return value;
-    const out: Record<string, unknown> = {};
+    if (Array.isArray(value)) return maskedList(value);
+    return isObject(value) ? maskedObject(value, isOfHeaders) : value;
+  }
+
+  function maskedList(list: readonly unknown[]): readonly unknown[] {
+    let out: unknown[] | null = null;
+    for (let at = 0; at < list.length; at++) {
+      const shown = body(list[at]);
+      if (out === null && shown !== list[at]) out = list.slice(0, at);
+      out?.push(shown);
+    }
+    return out ?? list;
+  }
+
+  function maskedObject(value: JsonObject, isOfHeaders: boolean): JsonObject {
     let hasProbability: boolean | null = null;
     // An object may have `token` in 32 spellings, and its members are searched once.
     const isOfModel = (): boolean => {
       hasProbability ??= Object.keys(value).some((name) => /prob/i.test(name));
       return hasProbability;
     };
-    for (const [name, inner] of Object.entries(value)) {
+    const names = Object.keys(value);
+    // An object of a plugin may be written in a form of its own, which nothing has masked.
+    let out: JsonObject | null = typeof value.toJSON === 'function' ? {} : null;
+    for (let at = 0; at < names.length; at++) {
+      const name = names[at] as string;
+      const inner = value[name];
+      const { shown, isHidden, isSecret, holdsHeaders } = traitsOf(name);
       // The schema of a tool may describe a field of that name: only values are credentials.
-      const isHidden =
-        ((isSecret(name) || isInCredential(name, value, isOfModel)) && typeof inner === 'string') || isHiddenField(name);
-      const isOfInner = headerHolder.test(name.toLowerCase()) ? isSecretMember : isSecretField;
-      define(out, maskCredentials(name), isHidden && inner !== null ? masked : maskedValue(inner, isOfInner));
+      const isMasked =
+        isHidden ||
+        (typeof inner === 'string' &&
+          (isSecret || (isOfHeaders && isSecretHeader(name.toLowerCase())) || isInCredential(name, value, isOfModel)));
+      const shownInner = isMasked && inner !== null ? masked : maskedValue(inner, holdsHeaders);
+      if (out === null && (shown !== name || shownInner !== inner)) {
+        out = {};
+        for (const before of names.slice(0, at)) define(out, before, value[before]);
+      }
+      if (out !== null) define(out, shown, shownInner);
     }
-    return out;
+    return out ?? value;
   }
-
-  const isSecretMember = (name: string): boolean => isSecretHeader(name.toLowerCase()) || isSecretField(name);
 
   function text(given: string): string {
     const isInCutCredential = credentialsIn(given);

@@ -156,6 +156,44 @@ describe('masks of logged headers and bodies', () => {
     expect(Object.getPrototypeOf(body(JSON.parse('{"__proto__": {"a": 1}}')))).toBe(Object.prototype);
   });
 
+  it('copy nothing if there is nothing to mask', () => {
+    const conversation = { messages: [{ role: 'user', content: [{ type: 'text', text: 'How long is a sk-slug?' }] }], n: 1 };
+    expect(body(conversation)).toBe(conversation);
+  });
+
+  it('copy only what is around a masked value, and leave the given value as it is', () => {
+    const given = JSON.parse('{"2":1,"a":{"b":[0]},"__proto__":{"c":[1,{"password":"abc"},null]},"z":[["d"]]}');
+    const before = JSON.stringify(given);
+    const shown = body(given) as typeof given;
+    expect(JSON.stringify(shown)).toBe(before.replace('abc', '***'));
+    expect(JSON.stringify(given)).toBe(before);
+    expect(shown.a).toBe(given.a);
+    expect(shown.z).toBe(given.z);
+  });
+
+  it('judge a name by the object around it, in any order', () => {
+    const both = { 'x-auth': 'abc', headers: { 'x-auth': 'abc', headers: { 'x-auth': 'abc' } } };
+    const shown = { 'x-auth': 'abc', headers: { 'x-auth': '***', headers: { 'x-auth': '***' } } };
+    for (let round = 0; round < 2; round++)
+      expect(body([both, both.headers, both])).toEqual([shown, { ...both.headers, headers: shown.headers.headers }, shown]);
+  });
+
+  it('judge names beyond those that are kept', () => {
+    const many = Object.fromEntries(Array.from({ length: 2_500 }, (_, at) => [`password_${at}`, 'abc']));
+    const mixed = { ...many, password: 'abc', [`password${'-'.repeat(100)}`]: 'abc', patient_name: ['abc'] };
+    for (let round = 0; round < 2; round++) expect(body(mixed)).toEqual({ ...mixed, password: '***', patient_name: '***' });
+  });
+
+  it('mask members of an object of a plugin that has a JSON form of its own', () => {
+    class Form {
+      key = 'sk-aaaaaaaaaaaaaaaaaaaaaaaa';
+      toJSON() {
+        return this.key;
+      }
+    }
+    expect(JSON.stringify(body({ form: new Form() }))).toBe('{"form":{"key":"sk-***"}}');
+  });
+
   it.each([
     ['{"messages":[{"password":"open sesame","a":"b"}]', '{"messages":[{"password":"***","a":"b"}]'],
     ['{"password" : "open se', '{"password" : "***"'],

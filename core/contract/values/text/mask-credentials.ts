@@ -1,4 +1,4 @@
-import { ownSecretShown } from '../credentials/own-secret.ts';
+import { ownSecretPrefix, ownSecretShown } from '../credentials/own-secret.ts';
 
 const masked = '***';
 
@@ -26,10 +26,36 @@ const forms: readonly (readonly [RegExp, string])[] = (
   ] as const
 ).map(([form, flags]) => [new RegExp(form, flags), `$1${masked}`]);
 
+/** Parts of `mayHold` that begin behind a hyphen or an underscore, so that the search passes over the letters of ordinary words. */
+const separated = [
+  `(?<=${ownSecretPrefix})[\\w-]{16}`,
+  '(?<=(?:sk|pk)[-_]|glpat-|(?:rk|ek|gsk|r8|gh[oprsu]|hf|shpat|npm)_)[\\w-]{16}',
+  '(?<=(?:xai|pplx)-)[A-Za-z0-9]{16}',
+  '(?<=auth_)tokens/',
+  '(?<=github_)pat_',
+  '(?<=xox[abeprs]-)[A-Za-z0-9-]{10}',
+];
+
+/**
+ * Finds the shortest credential of every form, a JWT, or a password in a URL, without regard to the beginning of a word. Texts without a match hold
+ * nothing to mask. One search of 100 KB of source code takes a tenth of the time of one for each form, and of short texts less than a tenth.
+ */
+const mayHold = new RegExp(
+  [
+    `[-_](?:${separated.join('|')})`,
+    'A(?:Iza[\\w-]{16}|[KS]IA[A-Z0-9]{12})',
+    '[Bb][Ee][Aa][Rr][Ee][Rr]\\s+[A-Za-z0-9._~+/=-]{16}',
+    'Basic\\s+[A-Za-z0-9+/]{15}',
+    '-----BEGIN ',
+    'J(?<=eyJ)[A-Za-z0-9_-]{8}',
+    '://[^\\s:/@"]*:[^\\s/@"]+@',
+  ].join('|'),
+);
+
 /** Returns a text with `***` for the secret part of everything that looks like a credential. It takes linear time. */
 export function maskCredentials(text: string): string {
   // The shortest credential has more characters.
-  if (text.length < 14) return text;
+  if (text.length < 14 || !mayHold.test(text)) return text;
   let shown = text;
   for (const [form, instead] of forms) shown = shown.replace(form, instead);
   return maskPasswords(maskJwts(shown));

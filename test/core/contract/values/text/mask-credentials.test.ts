@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { maskSecrets } from '../../../../../admin/audit/mask-secrets.ts';
+import { maskCredentials } from '../../../../../core/contract/values/text/mask-credentials.ts';
 import { createMasks } from '../../../../../core/journal/mask-content.ts';
 import { createLog } from '../../../../../core/log/log.ts';
 import { credentials, secretOf } from '../../../../support/samples/credentials.ts';
@@ -52,4 +53,40 @@ it.each([
 ])('slugs that begin like a key are not masked: %s', (slug) => {
   expect(maskSecrets({ slug })).toEqual({ slug });
   expect(createMasks([], []).body({ slug })).toEqual({ slug });
+});
+
+const [ten, twelve, fifteen, sixteen, twenty] = [10, 12, 15, 16, 20].map((length) => 'A'.repeat(length));
+it.each([
+  ...['admin', 'ws', 'user', 'job', 'session', 'refresh', 'oauth', 'scim', 'link', 'invite', 'pending', 'browser', 'code'].map(
+    (kind) => [`svc_${kind}_`, sixteen],
+  ),
+  ...['svc_state_', 'svc_admin_abcdefghijkl_', 'svc_job_abcdefghijkl_'].map((prefix) => [prefix, sixteen]),
+  ...['Bearer ', 'bearer\t', 'BEARER \n', 'bEaReR  '].map((prefix) => [prefix, sixteen]),
+  ...['Basic ', 'Basic \t'].map((prefix) => [prefix, fifteen]),
+  ...['sk-', 'sk_', 'pk-', 'pk_', 'glpat-', 'rk_', 'ek_', 'gsk_', 'r8_', 'gho_', 'ghp_', 'ghr_', 'ghs_', 'ghu_'].map((prefix) => [
+    prefix,
+    sixteen,
+  ]),
+  ...['hf_', 'shpat_', 'npm_', 'xai-', 'pplx-', 'auth_tokens/', 'AIza'].map((prefix) => [prefix, sixteen]),
+  ...['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'].map((prefix) => [prefix, ten]),
+  ...[
+    ['github_pat_', twenty],
+    ['AKIA', twelve],
+    ['ASIA', twelve],
+    ['-----BEGIN PRIVATE KEY-----', 'a'],
+    ['-----BEGIN RSA PRIVATE KEY-----', ''],
+  ],
+])('the shortest credential behind %j is masked, and a text around it stays', (prefix, secret) => {
+  expect(maskCredentials(`${prefix}${secret}`)).toBe(`${prefix}***`);
+  if (!prefix?.includes('BEGIN'))
+    expect(maskCredentials(`Ümlaut 这 ${prefix}${secret}, and more`)).toBe(`Ümlaut 这 ${prefix}***, and more`);
+});
+
+it.each([
+  ['eyJAAAAAAAA.AAAAAAAA.', 'eyJ***'],
+  ['x://:a@', 'x://:a@'],
+  ['see x://:password@host', 'see x://:***@host'],
+  ['postgres://user:a@localhost', 'postgres://user:***@localhost'],
+])('the shortest JWT and password in a URL are masked: %s', (text, shown) => {
+  expect(maskCredentials(text)).toBe(shown);
 });
