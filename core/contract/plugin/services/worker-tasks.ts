@@ -91,6 +91,8 @@ export interface FindInput {
 
 export interface PiiInput extends FindInput {
   readonly categories: readonly PiiCategory[];
+  /** Workspace for which the thread remembers positions of findings by the SHA-256 of each text. Absent: none are remembered. */
+  readonly owner?: string | undefined;
 }
 
 /** Parts of texts that were found. A placeholder such as `{{EMAIL_ADDRESS_1}}` stands for each different one. */

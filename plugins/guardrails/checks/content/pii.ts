@@ -28,8 +28,9 @@ export const pii: Check = defineCheck({
     return (subject) => {
       const placeholders = restore && subject.side === 'input' ? rememberedOf(subject.ctx) : null;
       const texts = subject.parts.map(({ text }) => text);
-      const input = { texts, categories, redact, known: placeholders && [...placeholders] };
-      return after(tasks.run('find-pii', input, shareOf(subject.ctx)), (found) => {
+      const share = shareOf(subject.ctx);
+      const input = { texts, categories, redact, known: placeholders && [...placeholders], owner: share.owner };
+      return after(tasks.run('find-pii', input, share), (found) => {
         for (const [placeholder, value] of found.added) placeholders?.set(placeholder, value);
         return concludeFindings(subject, found, rules);
       });

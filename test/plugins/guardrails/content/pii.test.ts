@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../../core/contract/values/errors/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
-import { chatReply, chatStream, createHarness, replyWith, type Script } from '../../../../core/test-kit/pipeline-harness.ts';
+import {
+  chatReply,
+  chatStream,
+  createHarness,
+  replyWith,
+  type Script,
+  workspaceId,
+} from '../../../../core/test-kit/pipeline-harness.ts';
+import findPii from '../../../../workers/tasks/find-pii.ts';
 
 async function ask(
   config: JsonObject,
@@ -101,6 +109,38 @@ describe('svc.pii', () => {
   it('redact: never uses a placeholder that the text holds already', async () => {
     const { sent } = await ask(input({ redact: true }), `{{EMAIL_ADDRESS_1}} ${mail}`);
     expect(sent).toBe('{{EMAIL_ADDRESS_1}} {{EMAIL_ADDRESS_2}}');
+  });
+
+  it('texts that were searched before have the same reply, record and placeholders', async () => {
+    const turns = ['and jane@example.com', 'Jane Doe, 10.1.2.3', `again ${mail}`].map(
+      (text) => `${'a word and '.repeat(8)}${text}`,
+    );
+    const owners = new Set<unknown>();
+    /** Sends each turn with those before it. Returns what the provider, the client and the record got. */
+    async function converse(changed: (input: Parameters<typeof findPii>[0]) => Parameters<typeof findPii>[0]) {
+      const tasks = { run: (_name: string, given: Parameters<typeof findPii>[0]) => findPii(changed(given)) };
+      const gateway = createHarness({ tasks: tasks as never });
+      gateway.script(replyWith(200, chatReply('Dear {{EMAIL_ADDRESS_1}}')));
+      const guarded = { 'svc.pii': { redact: true, restore: true, scope: 'all_messages' }, id: 'p', deny: true };
+      const config = { provider: '@one', ...restoring, input_guardrails: [guarded] };
+      const headers = { 'x-svc-config': JSON.stringify(config) };
+      const replies: unknown[] = [];
+      for (let turn = 1; turn <= turns.length; turn++) {
+        const messages = turns.slice(0, turn).map((content) => ({ role: 'user', content }));
+        const { status, text } = await gateway.send({ headers, body: { model: 'm', messages } });
+        replies.push([status, text.replace(/"(execution_time|created_at)":("[^"]*"|[\d.]+)/g, '')]);
+      }
+      const results = JSON.stringify(gateway.records.map(({ guardrails }) => guardrails));
+      const sent = gateway.calls.map(({ body }) => String(body));
+      return { replies, results: results.replace(/"(durationMs|createdAt)":("[^"]*"|[\d.]+)/g, ''), sent };
+    }
+    const searched = await converse((given) => {
+      owners.add(given.owner);
+      return { ...given, owner: undefined };
+    });
+    for (let round = 0; round < 2; round++) expect(await converse((given) => given)).toEqual(searched);
+    expect(searched.sent.at(-1)).toContain('{{EMAIL_ADDRESS_2}}');
+    expect([...owners]).toEqual([workspaceId]);
   });
 
   it('redact: changes a response, and its results hold no personal data', async () => {
