@@ -8,7 +8,8 @@ import { noteOnce } from '../../../formats/note-once.ts';
 import { toolArguments } from '../../../formats/openai/tool-arguments.ts';
 import { isNativePart, isSharedBlock, openBlock } from '../../../formats/sealed-blocks.ts';
 import { makerOf } from '../model-id.ts';
-import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
+import { cachePoints, withoutRejectedPoints } from './cache-points.ts';
+import { contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 
 /** A chat history in the form of the Converse API, with instructions separate from the turns. */
 export interface Conversation {
@@ -37,32 +38,34 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
     if (message.name !== undefined) noteOnce(call.dropped, 'messages.name');
     if (message.role === 'system' || message.role === 'developer') {
       if (turns.length > 0) noteOnce(call.adapted, 'messages');
-      system.push(...hinted(message, contentBlocks(message.content, `${path}.content`, names)));
+      system.push(...hinted(message, call, contentBlocks(message.content, `${path}.content`, names, call)));
     } else if (message.role === 'user') {
-      add('user', hinted(message, contentBlocks(message.content, `${path}.content`, names)));
+      add('user', hinted(message, call, contentBlocks(message.content, `${path}.content`, names, call)));
     } else if (message.role === 'tool') {
-      add('user', hinted(message, [toolResult(message, path, names)]));
+      add('user', hinted(message, call, [toolResult(message, path, names, call)]));
     } else if (message.role === 'assistant') {
       const blocks = assistantContent(message, path, call, names);
-      add('assistant', hinted(message, index === messages.length - 1 ? trimEnd(blocks, call) : blocks));
+      add('assistant', hinted(message, call, index === messages.length - 1 ? trimEnd(blocks, call) : blocks));
     } else {
       throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
     }
   }
-  if (turns.length > 0 || system.length === 0) return { system, messages: turns };
+  if (turns.length > 0 || system.length === 0) return { system, messages: withoutRejectedPoints(turns, call) };
   // Bedrock refuses a call that holds instructions only, so they are sent as the user's turn.
   noteOnce(call.adapted, 'messages');
   return { system: [], messages: [{ role: 'user', content: system }] };
 }
 
 /** A caching hint on the message itself follows its last block. */
-function hinted(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
-  return blocks.length === 0 ? blocks : [...blocks, ...cachePoints(message)];
+function hinted(message: JsonObject, call: OperationCall, blocks: JsonObject[]): JsonObject[] {
+  return blocks.length === 0 ? blocks : [...blocks, ...cachePoints(message, call)];
 }
 
-function toolResult(message: JsonObject, path: string, names: NameDocument): JsonObject {
+function toolResult(message: JsonObject, path: string, names: NameDocument, call: OperationCall): JsonObject {
   if (typeof message.tool_call_id !== 'string') throw badParam(`${path}.tool_call_id`, 'text is required');
-  const content = contentBlocks(message.content, `${path}.content`, names).filter((block) => block.cachePoint === undefined);
+  const content = contentBlocks(message.content, `${path}.content`, names, call).filter(
+    (block) => block.cachePoint === undefined,
+  );
   const toolUseId = toolId(message.tool_call_id);
   if (message.is_error !== true) return { toolResult: { toolUseId, content } };
   // Bedrock rejects a failure without content.
@@ -79,7 +82,7 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
   const reasoning = passed.flatMap((block) => reasoningBlock(block, call));
   const native = passed.flatMap((block) => nativeBlock(block, call));
   if (message.reasoning_content && reasoning.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
-  const blocks = contentBlocks(message.content, `${path}.content`, names);
+  const blocks = contentBlocks(message.content, `${path}.content`, names, call);
   return [...reasoning, ...native, ...blocks, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
 }
 
@@ -116,7 +119,10 @@ function toolUses(message: JsonObject, path: string, call: OperationCall): JsonO
     if (!isObject(toolCall) || !isObject(toolCall.function)) throw badParam(at, 'only calls of functions are supported');
     if (typeof toolCall.id !== 'string') throw badParam(`${at}.id`, 'text is required');
     const { name, arguments: text } = toolCall.function;
-    return [{ toolUse: { toolUseId: toolId(toolCall.id), name, input: toolArguments(text, call) } }, ...cachePoints(toolCall)];
+    return [
+      { toolUse: { toolUseId: toolId(toolCall.id), name, input: toolArguments(text, call) } },
+      ...cachePoints(toolCall, call),
+    ];
   });
 }
 

@@ -36,7 +36,7 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
   const asked = [params.max_completion_tokens, params.max_tokens].find((value) => typeof value === 'number');
   const reasoning = reasoningOf(params, (asked as number | undefined) ?? null, messages, call);
   const format = outputFormat(params, call);
-  const instructions = [...contentBlocks(params.system, 'system', documentNames()), ...system, ...format.instructions];
+  const instructions = [...contentBlocks(params.system, 'system', documentNames(), call), ...system, ...format.instructions];
   const fields = { ...modelFields(params, call), ...reasoning.fields, ...asObject(params.additionalModelRequestFields) };
   const effort = reasoning.effort === null ? {} : { effort: reasoning.effort };
   return {

@@ -1,6 +1,8 @@
+import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../../contract/values/json/json.ts';
 import { badParam } from '../../../formats/bad-param.ts';
 import { parseDataUrl } from '../../../formats/data-url.ts';
+import { cachePoints } from './cache-points.ts';
 import { documentFormat, imageFormat, mediaTypeOf, videoFormat } from './media-formats.ts';
 
 /** Names the documents of one request. The provider accepts few characters and no name twice. */
@@ -32,7 +34,7 @@ export function documentNames(): NameDocument {
  * the provider rejects them. Blocks of the provider itself (`guardContent`, `cachePoint`, …) are passed unchanged. Throws
  * `bad_request` naming the part that the provider cannot accept.
  */
-export function contentBlocks(content: unknown, path: string, nameDocument: NameDocument): JsonObject[] {
+export function contentBlocks(content: unknown, path: string, nameDocument: NameDocument, call: OperationCall): JsonObject[] {
   if (typeof content === 'string') return textBlocks(content);
   if (content === null || content === undefined) return [];
   if (!Array.isArray(content)) throw badParam(path, 'text or a list of content parts is expected');
@@ -41,16 +43,8 @@ export function contentBlocks(content: unknown, path: string, nameDocument: Name
     if (typeof part === 'string') return textBlocks(part);
     if (!isObject(part)) throw badParam(at, 'a content part must be an object');
     const blocks = partBlocks(part, at, nameDocument);
-    return blocks.length === 0 ? [] : [...blocks, ...cachePoints(part)];
+    return blocks.length === 0 ? [] : [...blocks, ...cachePoints(part, call)];
   });
-}
-
-/** Returns the caching hint of a part, message or tool as the block that follows it. */
-export function cachePoints(from: JsonObject): JsonObject[] {
-  const hint = from.cache_control;
-  if (!isObject(hint)) return isObject(from.prompt_cache_breakpoint) ? [{ cachePoint: { type: 'default' } }] : [];
-  const ttl = hint.ttl === '5m' || hint.ttl === '1h' ? { ttl: hint.ttl } : {};
-  return [{ cachePoint: { type: 'default', ...ttl } }];
 }
 
 /** Returns no block for blank text, which the provider rejects. */

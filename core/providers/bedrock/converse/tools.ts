@@ -5,8 +5,8 @@ import { badParam } from '../../../formats/bad-param.ts';
 import { schemaWithoutBounds } from '../../../formats/json-schema-bounds.ts';
 import { noteOnce } from '../../../formats/note-once.ts';
 import { makerOf } from '../model-id.ts';
+import { cachePoints } from './cache-points.ts';
 import type { Conversation } from './chat-messages.ts';
-import { cachePoints } from './content-parts.ts';
 import { takesSchemas } from './schema-support.ts';
 
 /**
@@ -62,7 +62,7 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
     json: binding ? schemaWithoutBounds(given, { closesObjects: true, changed: () => noteOnce(call.adapted, 'tools') }) : given,
   };
   if (binding) spec.strict = true;
-  return [{ toolSpec: spec }, ...cachePoints(tool.function.cache_control ? tool.function : tool)];
+  return [{ toolSpec: spec }, ...cachePoints(tool.function.cache_control ? tool.function : tool, call, 'tools')];
 }
 
 interface Choice {
