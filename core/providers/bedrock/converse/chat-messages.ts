@@ -42,7 +42,7 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
     } else if (message.role === 'user') {
       add('user', hinted(message, call, contentBlocks(message.content, `${path}.content`, names, call)));
     } else if (message.role === 'tool') {
-      add('user', hinted(message, call, [toolResult(message, path, names, call)]));
+      add('user', toolResult(message, path, names, call));
     } else if (message.role === 'assistant') {
       const blocks = assistantContent(message, path, call, names);
       add('assistant', hinted(message, call, index === messages.length - 1 ? trimEnd(blocks, call) : blocks));
@@ -61,16 +61,18 @@ function hinted(message: JsonObject, call: OperationCall, blocks: JsonObject[]):
   return blocks.length === 0 ? blocks : [...blocks, ...cachePoints(message, call)];
 }
 
-function toolResult(message: JsonObject, path: string, names: NameDocument, call: OperationCall): JsonObject {
+/** Returns the result of a call. A caching hint in its content follows the result, because results cannot contain cache points. */
+function toolResult(message: JsonObject, path: string, names: NameDocument, call: OperationCall): JsonObject[] {
   if (typeof message.tool_call_id !== 'string') throw badParam(`${path}.tool_call_id`, 'text is required');
-  const content = contentBlocks(message.content, `${path}.content`, names, call).filter(
-    (block) => block.cachePoint === undefined,
-  );
+  const blocks = contentBlocks(message.content, `${path}.content`, names, call);
+  const content = blocks.filter((block) => block.cachePoint === undefined);
+  const hint = blocks.findLast((block) => block.cachePoint !== undefined);
+  const after = hint === undefined ? cachePoints(message, call) : [hint];
   const toolUseId = toolId(message.tool_call_id);
-  if (message.is_error !== true) return { toolResult: { toolUseId, content } };
+  if (message.is_error !== true) return [{ toolResult: { toolUseId, content } }, ...after];
   // Bedrock rejects a failure without content.
   const reason = content.length === 0 ? [{ text: 'The tool failed.' }] : content;
-  return { toolResult: { toolUseId, content: reason, status: 'error' } };
+  return [{ toolResult: { toolUseId, content: reason, status: 'error' } }, ...after];
 }
 
 /**

@@ -78,4 +78,22 @@ describe('caching hints on Bedrock', () => {
       });
     },
   );
+
+  it.each([
+    ['the message', { content: 'hello', ...hint }],
+    ['its content', { content: [...text('hello'), ...text('again')] }],
+    ['both', { content: text('hello'), ...hint }],
+  ])('follow the result of a tool once if they are in %s', (_, message) => {
+    const model = 'anthropic.claude-sonnet-4-5-20250929-v1:0';
+    const messages = [
+      { role: 'user', content: 'Read it.' },
+      { role: 'assistant', tool_calls: toolCalls },
+      { role: 'tool', tool_call_id: 'c1', ...message },
+    ];
+    const params = { model, messages };
+    const body = bedrock.operations.chatComplete?.toProvider?.(params, callOf(params, {}, {})) as unknown as Body;
+    const [result, ...after] = body.messages[2]?.content ?? [];
+    expect(JSON.stringify(result)).not.toContain('cachePoint');
+    expect(after).toEqual([{ cachePoint: { type: 'default', ttl: '1h' } }]);
+  });
 });
