@@ -10,6 +10,7 @@ import { isNativePart, isSharedBlock, openBlock } from '../../../formats/sealed-
 import { makerOf } from '../model-id.ts';
 import { cachePoints, withoutRejectedPoints } from './cache-points.ts';
 import { contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
+import { separateResults } from './separate-results.ts';
 
 /** A chat history in the form of the Converse API, with instructions separate from the turns. */
 export interface Conversation {
@@ -50,7 +51,8 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
       throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
     }
   }
-  if (turns.length > 0 || system.length === 0) return { system, messages: withoutRejectedPoints(turns, call) };
+  if (turns.length > 0 || system.length === 0)
+    return { system, messages: separateResults(withoutRejectedPoints(turns, call), call) };
   // Bedrock refuses a call that holds instructions only, so they are sent as the user's turn.
   noteOnce(call.adapted, 'messages');
   return { system: [], messages: [{ role: 'user', content: system }] };
