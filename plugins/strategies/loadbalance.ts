@@ -87,14 +87,26 @@ export function eligibleOf(weights: readonly number[]): number[] {
 function algorithmOf({ strategy, children, weights, capacities, watches, services }: BalanceOptions, loads: Load[]): Algorithm {
   const { algorithm = 'weighted', sticky } = strategy;
   const { clock, circuits, random } = services;
-  if (algorithm === 'weighted') return sticky?.enabled ? byIdentity(sticky, weights, clock) : byWeight(weights, random);
-  if (algorithm === 'round_robin') return inTurn(weights);
-  for (const _child of children) loads.push(new Load(clock));
-  watches.addChildren(children, (child) => (loads[child] as Load).watch);
-  if (algorithm === 'least_latency') return leastLatency(loads, random);
-  if (algorithm === 'least_busy') return leastBusy(loads, weights, random);
-  const onFull = (ctx: RequestContext, child: number) => ctx.decide((children[child] as Node).path, 'at_capacity');
-  return priorityCapacity(loads, capacities, circuits.processes, onFull);
+  switch (algorithm) {
+    case 'weighted':
+      return sticky?.enabled ? byIdentity(sticky, weights, clock) : byWeight(weights, random);
+    case 'round_robin':
+      return inTurn(weights);
+    case 'least_latency':
+      return leastLatency(counted(), random);
+    case 'least_busy':
+      return leastBusy(counted(), weights, random);
+    case 'priority_capacity': {
+      const onFull = (ctx: RequestContext, child: number) => ctx.decide((children[child] as Node).path, 'at_capacity');
+      return priorityCapacity(counted(), capacities, circuits.processes, onFull);
+    }
+  }
+
+  function counted(): readonly Load[] {
+    for (const _child of children) loads.push(new Load(clock));
+    watches.addChildren(children, (child) => (loads[child] as Load).watch);
+    return loads;
+  }
 }
 
 function byWeight(weights: readonly number[], random: () => number): Algorithm {
