@@ -1,13 +1,10 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { LogVisibility } from '../logs/log-visibility.ts';
 import type { ExportField } from './export-fields.ts';
+import type { ExportFormat } from './formats.ts';
 
 export const exportStatuses = ['draft', 'in_progress', 'success', 'failed', 'stopped'] as const;
 export type ExportStatus = (typeof exportStatuses)[number];
-
-/** `jsonl.gz` is JSON lines in gzip format, `parquet` is compressed with Zstandard. */
-export const exportFormats = ['jsonl', 'jsonl.gz', 'parquet'] as const;
-export type ExportFormat = (typeof exportFormats)[number];
 
 /** One export of logs of a workspace. */
 export const logExports = defineEntity({
@@ -51,7 +48,7 @@ export const logExports = defineEntity({
   },
 });
 
-/** A sealed piece of an export: some records as JSON lines in gzip format, or a piece of a Parquet file. */
+/** A sealed piece of an export: some records as JSON lines in gzip format, or a piece of its file if a writer makes it. */
 export const logExportParts = defineEntity({
   name: 'LogExportPart',
   tableName: 'log_export_parts',

@@ -1,6 +1,7 @@
 import { zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { type ExportField, exportFieldRules } from './export-fields.ts';
+import type { PieceWriter } from './formats.ts';
 
 /** Column types of Parquet by the type of a field. */
 const elements = {
@@ -21,7 +22,7 @@ const elements = {
  * Writes a Parquet file in pieces: a row group for each call of `add`, then the index of the file. The same rows give the same bytes.
  * Only one piece is in memory.
  */
-export class ParquetPieces {
+export class ParquetPieces implements PieceWriter {
   readonly #fields: readonly ExportField[];
   readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;

@@ -13,6 +13,7 @@ import { readNames } from '../logs/read-names.ts';
 import { toLog } from '../logs/to-log.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { toExportRow, toLine } from './export-fields.ts';
+import { formatOf, type PieceWriter } from './formats.ts';
 import { deleteParts, fromPart, type PartStore, readParts, toPart, writePart } from './parts.ts';
 import { deniedFields, queryOf, windowOf } from './service.ts';
 
@@ -70,7 +71,7 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
   const part = await toPart(lines);
   await writePart(store, 'rows', row.parts, part, async (tx) => {
     const rowsDone = row.rowsDone + logs.length;
-    const fileBytes = (row.fileBytes ?? 0) + (row.format === 'jsonl' ? Buffer.byteLength(lines) : part.length);
+    const fileBytes = (row.fileBytes ?? 0) + (formatOf(row.format).source === 'lines' ? Buffer.byteLength(lines) : part.length);
     const change = {
       parts: row.parts + 1,
       rowsDone,
@@ -106,20 +107,18 @@ async function readPage(services: AdminServices, em: EntityManager, row: LogExpo
   return { logs: whole, next };
 }
 
-/** Ends the export with success. The parts of a Parquet file are written here, because its index follows the last row. */
+/** Ends the export with success. A file with a writer is made here, because its end follows the last record. */
 async function complete({ clock, settings }: AdminServices, store: PartStore): Promise<void> {
   const { row, newManager } = store;
   const expiresAt = new Date(clock.now() + settings.logExportDays * dayMs);
-  const written = row.format === 'parquet' ? { fileBytes: await writeParquet(store) } : {};
+  const { source } = formatOf(row.format);
+  const written = typeof source === 'function' ? { fileBytes: await writeFile(store, await source(row.requestedData)) } : {};
   await end(newManager(), row, { status: 'success', total: row.rowsDone, expiresAt, ...written });
 }
 
 /** Writes one piece for each part and one for the end. An interrupted run starts again and replaces them. Returns the size in bytes. */
-async function writeParquet(store: PartStore): Promise<number> {
+async function writeFile(store: PartStore, file: PieceWriter): Promise<number> {
   const { row } = store;
-  // Loaded when it is used first, with the package that writes Parquet.
-  const { ParquetPieces } = await import('./parquet-pieces.ts');
-  const file = new ParquetPieces(row.requestedData);
   let fileBytes = 0;
   const write = async (number: number, piece: Uint8Array) => {
     fileBytes += piece.length;

@@ -3,8 +3,9 @@ import { oneOf } from '../../../core/contract/values/text/one-of.ts';
 import { nullableText, nullableTime, time, uuid } from '../../http/reply/reply-schemas.ts';
 import { pageEntries, tenantEntries, text } from '../../http/request/schemas.ts';
 import { logFilterEntries } from '../logs/filters.ts';
-import { exportFormats, exportStatuses } from './entity.ts';
+import { exportStatuses } from './entity.ts';
 import { exportFields } from './export-fields.ts';
+import { exportFormats } from './formats.ts';
 
 /** Maximum number of records of one export. */
 export const exportRowsMax = 50_000;

@@ -6,14 +6,9 @@ import { missing } from '../../http/errors.ts';
 import { failedReply } from '../../http/reply/failed-reply.ts';
 import { limitedReads } from '../../object-store/limited-reads.ts';
 import { type LogExport, logExports } from './entity.ts';
+import { formatOf } from './formats.ts';
 import { fromPart, readParts } from './parts.ts';
 import { isSigned } from './signed-url.ts';
-
-const contentTypes = {
-  jsonl: 'application/x-ndjson',
-  'jsonl.gz': 'application/gzip',
-  parquet: 'application/vnd.apache.parquet',
-} as const;
 
 /** Milliseconds that a download waits for one piece. Gateways wait 30 s for the reply. */
 const pieceReadMs = 20_000;
@@ -50,7 +45,7 @@ async function toResponse({ database, vault, objects: store }: AdminServices, ro
   const first = await pieces.next();
   return new Response(ReadableStream.from(startingWith(first, pieces)) as ReadableStream<Uint8Array>, {
     headers: {
-      'content-type': contentTypes[row.format],
+      'content-type': formatOf(row.format).contentType,
       'content-length': String(row.fileBytes ?? 0),
       'content-disposition': `attachment; filename="logs-${row.id}.${row.format}"`,
       'cache-control': 'private, no-store',
@@ -68,7 +63,8 @@ async function* startingWith<T>(first: IteratorResult<T>, rest: AsyncIterable<T>
 
 async function* piecesOf(store: Parameters<typeof readParts>[0]): AsyncGenerator<Uint8Array> {
   const { format, parts } = store.row;
-  // A Parquet file has one more piece, its index.
-  const pieces = format === 'parquet' ? readParts(store, 'file', parts + 1) : readParts(store, 'rows', parts);
-  for await (const piece of pieces) yield format === 'jsonl' ? await fromPart(piece) : piece;
+  const { source } = formatOf(format);
+  // A writer makes one more piece, the end of the file.
+  if (typeof source === 'function') return yield* readParts(store, 'file', parts + 1);
+  for await (const part of readParts(store, 'rows', parts)) yield source === 'lines' ? await fromPart(part) : part;
 }

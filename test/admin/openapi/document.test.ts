@@ -7,6 +7,7 @@ import type { OpenApiDocument, Operation } from '../../../admin/openapi/document
 import { pageOperations } from '../../../admin/openapi/page-routes.ts';
 import { serviceOperations } from '../../../admin/openapi/service-routes.ts';
 import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
+import { exportFormats, formatOf } from '../../../admin/resources/log-exports/formats.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
 import { registryAlias } from '../../../core/contract/protocol/unversioned-paths.ts';
 import { errorTable } from '../../../core/contract/values/errors/errors.ts';
@@ -207,7 +208,8 @@ describe('the API description', () => {
     expect(types('/oauth/consent', 'post', '401')).toEqual(['application/json', 'text/html']);
     expect(types('/oauth/authorize', 'get', '400')).toEqual(['application/json', 'text/html']);
     expect(types('/auth/callback', 'get', '503')).toEqual(['application/json', 'text/html']);
-    expect(types('/logs/exports/{exportId}/file', 'get', '200')).toContain('application/vnd.apache.parquet');
+    const ofFormats = exportFormats.map((name) => formatOf(name).contentType);
+    expect(types('/logs/exports/{exportId}/file', 'get', '200')).toEqual(ofFormats);
   });
 
   it('describes the signature of the file of an export as required', () => {
