@@ -29,7 +29,7 @@ export function refusal(
   meter: Meter,
   needed: number,
   nowMs: number,
-  own: Pick<Hold, 'units'> | null = null,
+  own: Pick<Hold, 'units'> | null,
   members = 'max_tokens',
 ): GatewayError {
   const { scope, policy } = meter;

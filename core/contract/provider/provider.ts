@@ -103,7 +103,7 @@ export interface ProviderAdapter {
   /** Client request headers that are passed unchanged on unified routes (lower-case), e.g. `anthropic-beta`. */
   readonly forwards?: readonly string[];
   /** Path (below the base URL, with `/`) of a pass-through call for the path after `/v1`; absent: that path itself. */
-  proxyPath?(path: string, settings?: ProviderSettings): string;
+  proxyPath?(path: string, settings: ProviderSettings): string;
   /** Places in which calls name their model beside the body's `model`. Absent: none. */
   readonly modelSources?: ModelSources;
   /** Returns true for a name with which the provider chooses a model for each call. The record has the model that the reply states. */

@@ -55,7 +55,7 @@ export interface CompatibleProvider extends CompatibleMedia {
   /** True if it has realtime sessions. */
   readonly realtime?: boolean;
   /** Returns the path of a pass-through call, and of responses, if it is not prefix + path. */
-  readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
+  readonly proxyPath?: (path: string, settings: ProviderSettings) => string;
   readonly modelSources?: ModelSources;
 }
 
@@ -90,7 +90,7 @@ export function openAiCompatible({ declaration, ...given }: CompatibleInput): Co
       return [...(row.credential?.(key.reveal()) ?? ['authorization', `Bearer ${key.reveal()}`]), ...headers];
     },
     forwards: row.forwards ?? [],
-    proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
+    proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings) + path),
     ...(row.modelSources ? { modelSources: row.modelSources } : {}),
     operations,
     ...(row.realtime ? { realtime: realtime(prefix) } : {}),

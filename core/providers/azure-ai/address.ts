@@ -74,7 +74,7 @@ export function storedPath(settings: ProviderSettings, path: string): string {
  * Returns the path of a pass-through call. Whole paths of the resource stay unchanged, others get the prefix of the unified
  * functions.
  */
-export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+export function proxyPath(path: string, settings: ProviderSettings): string {
   if (/^\/(openai|models|anthropic|api|providers)\//.test(path)) return relative(settings, path);
   if (/^\/messages(\/|$)/.test(path)) return claudePath(settings, path);
   return relative(settings, addressOf(settings).prefix + path);

@@ -37,7 +37,7 @@ const ofDeployments =
   /^\/(chat\/completions|completions|embeddings|images\/(generations|edits)|audio\/(speech|transcriptions|translations))$/;
 
 /** Returns the path of a pass-through call. Paths that are already complete (`/openai/…`) stay unchanged. */
-export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+export function proxyPath(path: string, settings: ProviderSettings): string {
   if (path.startsWith('/openai/')) return root(settings) === '' ? path.slice('/openai'.length) : path;
   if (path.startsWith('/deployments/')) return root(settings) + path;
   const address = proxyDeployment(settings);

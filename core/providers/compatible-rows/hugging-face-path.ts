@@ -13,6 +13,6 @@ export function huggingFacePrefix(settings: ProviderSettings): string {
 }
 
 /** Returns the path of a pass-through call. Hugging Face's own API is beside OpenAI's, not below `/v1`. */
-export function huggingFacePath(path: string, settings: ProviderSettings = {}): string {
+export function huggingFacePath(path: string, settings: ProviderSettings): string {
   return ownPaths.test(path) ? path : huggingFacePrefix(settings) + path;
 }

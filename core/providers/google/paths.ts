@@ -14,7 +14,7 @@ export function modelPath(call: OperationCall): string {
  * Returns the path of a pass-through call. Paths without a version get the one that has every feature. That of live sessions (`/ws`) has none. Google's SDKs
  * always send a version; it is left out if the base URL has one.
  */
-export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+export function proxyPath(path: string, settings: ProviderSettings): string {
   if (versionPath(settings) === '') return path.replace(/^(\/(?:upload|download))?\/v\d[a-z0-9]*(?=\/)/, '$1');
   return /^\/(v\d[a-z0-9]*|upload|download|static|ws)(\/|$)/.test(path) ? path : versionPath(settings) + path;
 }

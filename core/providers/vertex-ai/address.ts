@@ -22,7 +22,7 @@ export function locationPath(settings: ProviderSettings, below: string): string 
  * Returns the path of a pass-through call. A path that begins with `/publishers` or `/endpoints` gets the project and region. That of live
  * sessions (`/ws`) has no version.
  */
-export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+export function proxyPath(path: string, settings: ProviderSettings): string {
   if (/^\/(v\d[a-z0-9]*|ws)\//.test(path)) return path;
   return /^\/(publishers|endpoints|batchPredictionJobs|cachedContents|tuningJobs)(\/|$|:)/.test(path)
     ? locationPath(settings, path)

@@ -24,7 +24,7 @@ export function issueText(issue: v.BaseIssue<unknown>, root: string, schema?: un
  * Returns the texts of issues without repetition. Unknown keys come first: a misspelt key also causes an issue of the key that is then
  * missing.
  */
-export function issueTexts(issues: readonly v.BaseIssue<unknown>[], root: string, schema?: unknown): string[] {
+export function issueTexts(issues: readonly v.BaseIssue<unknown>[], root: string, schema: unknown): string[] {
   const unknown = issues.filter(isUnknownKey).flatMap((issue) => [issue, ...otherUnknownKeys(issue, schema)]);
   const ordered = [...unknown, ...issues.filter((issue) => !isUnknownKey(issue))];
   return [...new Set(ordered.slice(0, issuesMax).map((issue) => issueText(issue, root, schema)))];

@@ -63,11 +63,11 @@ describe('addresses of OpenAI-compatible providers', () => {
 
   it('put the API below the base URL, for unified and pass-through calls', () => {
     expect(openai.baseUrl({}) + path(chat)).toBe('https://api.openai.com/v1/chat/completions');
-    expect(openai.baseUrl({}) + openai.proxyPath?.('/files')).toBe('https://api.openai.com/v1/files');
+    expect(openai.baseUrl({}) + openai.proxyPath?.('/files', {})).toBe('https://api.openai.com/v1/files');
     expect(openrouter.baseUrl({}) + path(openrouter.operations.chatComplete)).toBe(
       'https://openrouter.ai/api/v1/chat/completions',
     );
-    expect(openrouter.baseUrl({}) + openrouter.proxyPath?.('/key')).toBe('https://openrouter.ai/api/v1/key');
+    expect(openrouter.baseUrl({}) + openrouter.proxyPath?.('/key', {})).toBe('https://openrouter.ai/api/v1/key');
   });
 
   it('come from the user for ollama, with or without /v1, and are required', () => {

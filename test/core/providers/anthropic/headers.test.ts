@@ -60,5 +60,5 @@ it.each([
   ['/v1/v1/messages/batches', '/messages/batches'],
   ['/v10/files', '/v10/files'],
 ])('Anthropic headers: a doubled version is removed from the pass-through path %s', (path, expected) => {
-  expect(anthropic.proxyPath?.(path)).toBe(expected);
+  expect(anthropic.proxyPath?.(path, {})).toBe(expected);
 });

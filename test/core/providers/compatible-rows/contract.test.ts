@@ -98,7 +98,7 @@ describe('addresses from settings and paths', () => {
 
   it('have a version for meshy, whether the caller set one or not', () => {
     const { proxyPath } = adapterOf('meshy');
-    expect([proxyPath?.('/text-to-3d'), proxyPath?.('/v1/image-to-3d')]).toEqual(['/v2/text-to-3d', '/v1/image-to-3d']);
+    expect([proxyPath?.('/text-to-3d', {}), proxyPath?.('/v1/image-to-3d', {})]).toEqual(['/v2/text-to-3d', '/v1/image-to-3d']);
   });
 
   it.each([

@@ -37,7 +37,7 @@ it.each([
   ],
   ['/videos', '/v1beta/videos'],
 ])('google paths: passes %s through as %s', (from, to) => {
-  expect(google.proxyPath?.(from)).toBe(to);
+  expect(google.proxyPath?.(from, {})).toBe(to);
 });
 
 it.each([
