@@ -19,11 +19,13 @@ interface Connection extends EventEmitter {
   readonly stream: { destroy(): void };
 }
 
+const withinMs = 500;
+
 /**
  * Asks the server to end the query of a client, over a connection of its own, because a server process that waits for a lock does not notice
- * that its client has left. Resolves when the server has closed that connection, after a failure, and at the latest after `withinMs`.
+ * that its client has left. Resolves when the server has closed that connection, after a failure, and at the latest after half a second.
  */
-export function cancelQuery(client: QueryingClient, withinMs = 500): Promise<void> {
+export function cancelQuery(client: QueryingClient): Promise<void> {
   const { host, port, ssl, sslNegotiation, processID, secretKey } = client;
   if (processID === null) return Promise.resolve();
   const OfDriver = client.connection.constructor as new (config: object) => Connection;

@@ -4,7 +4,7 @@ import type { Log } from '../contract/values/log/log.ts';
 import type { Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
 import { dayMs } from '../contract/values/time/durations.ts';
-import { realTimers, type Timers } from '../contract/values/time/timers.ts';
+import { realTimers } from '../contract/values/time/timers.ts';
 import { away, errorOf, type SecretError } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 
@@ -30,7 +30,6 @@ export interface SecretCacheOptions {
    * Time for which content is used without a new fetch. For the same time after that, it is used while the next one is fetched.
    */
   readonly ttlMs: number;
-  readonly timers?: Timers;
 }
 
 /** Times are monotonic milliseconds. */
@@ -177,7 +176,7 @@ export class SecretCache {
   #within(read: Asked['read']): Promise<SecretContent> {
     return new Promise((resolve, reject) => {
       const late = () => reject(away('the secret manager did not reply in time'));
-      const cancel = (this.#options.timers ?? realTimers).after(fetchMs, late);
+      const cancel = realTimers.after(fetchMs, late);
       // Called in a `then`, so that a synchronous throw becomes a rejection.
       Promise.resolve().then(read).then(resolve, reject).finally(cancel);
     });

@@ -8,7 +8,6 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
 import type { Log } from '../contract/values/log/log.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import type { Clock } from '../contract/values/time/clock.ts';
-import type { Timers } from '../contract/values/time/timers.ts';
 import { readAwsSecret } from './aws-secrets-manager.ts';
 import { readAzureSecret } from './azure-key-vault.ts';
 import { createVaultReader } from './hashicorp-vault.ts';
@@ -28,7 +27,6 @@ export interface SecretManagersOptions {
   readonly ttlMs: number;
   /** Default: the path that Kubernetes uses. */
   readonly serviceAccountTokenFile?: string;
-  readonly timers?: Timers;
 }
 
 export interface RunningSecretManagers extends SecretManagers {

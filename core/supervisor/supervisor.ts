@@ -15,23 +15,22 @@ export interface SupervisorOptions {
   /** Environment of the children: the settings, keys included. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Further variables for the control plane; `env` overrides them. */
-  readonly controlPlaneEnv?: Readonly<Record<string, string>>;
+  readonly controlPlaneEnv: Readonly<Record<string, string>>;
   /** The same for gateways. */
-  readonly gatewayEnv?: Readonly<Record<string, string>>;
+  readonly gatewayEnv: Readonly<Record<string, string>>;
   readonly controlPlaneEntry: string;
   readonly gatewayEntry: string;
   /** Milliseconds that gateways wait for the start of this machine's control plane, migrations included, before they start without it. */
   readonly gatewaysWaitMs: number;
   /** Flags of node for the control plane. */
-  readonly controlPlaneNodeFlags?: readonly string[];
+  readonly controlPlaneNodeFlags: readonly string[];
   /** Flags of node for gateway processes. */
-  readonly gatewayNodeFlags?: readonly string[];
+  readonly gatewayNodeFlags: readonly string[];
   /** True if `print` writes to a terminal; only there the first keys are shown. */
-  readonly isTerminal?: boolean;
+  readonly isTerminal: boolean;
   /** Prints text for the operator, not a log line. */
   print(text: string): void;
   readonly log: Log;
-  readonly clock?: SupervisorClock;
 }
 
 export interface Supervisor {
@@ -45,6 +44,15 @@ export interface Supervisor {
   reload(): void;
 }
 
+/** The clock of the process. Its timers keep the process alive. */
+const clock: SupervisorClock = {
+  elapsed: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Time beyond DRAIN_TIMEOUT in which a child may store and ship its records. */
 const graceMs = 10_000;
 
@@ -54,7 +62,6 @@ const graceMs = 10_000;
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { settings, log } = options;
-  const clock = options.clock ?? systemClock;
   const children: SupervisedChild[] = plansOf(options).map(
     (plan) => new SupervisedChild(plan, { onStart, onMessage, onDeath }, clock),
   );
@@ -216,7 +223,7 @@ function plansOf(options: SupervisorOptions): ChildPlan[] {
       name: 'control-plane',
       role: 'control-plane',
       entry: options.controlPlaneEntry,
-      nodeFlags: options.controlPlaneNodeFlags ?? [],
+      nodeFlags: options.controlPlaneNodeFlags,
       env: { ...options.controlPlaneEnv, ...options.env },
     });
   }
@@ -226,18 +233,10 @@ function plansOf(options: SupervisorOptions): ChildPlan[] {
       name: `gateway ${slot}`,
       role: 'gateway',
       entry: options.gatewayEntry,
-      nodeFlags: options.gatewayNodeFlags ?? [],
+      nodeFlags: options.gatewayNodeFlags,
       // The slot outlives the process: its next process takes over the spool of the previous one.
       env: { ...options.gatewayEnv, ...options.env, SLOT: String(slot) },
     });
   }
   return plans;
 }
-
-const systemClock: SupervisorClock = {
-  elapsed: () => performance.now(),
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};
