@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import type { ReservationRecord } from '../../../core/contract/plugin/record/record.ts';
 import type { Hold } from '../../../plugins/limits/hold.ts';
 import type { Meter } from '../../../plugins/limits/meters.ts';
 import { renewHolds } from '../../../plugins/limits/renew-holds.ts';
@@ -20,8 +21,9 @@ async function start(tokens: number) {
   const hold: Hold = { meter, units: 10, startMs: account.startMs, lease: account.lease, counted: 0, used: 0 };
   const usage = { inputTokens: tokens, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const ctx = { ended: false, usage } as unknown as RequestContext;
-  const renew = (most: number) => renewHolds(ctx, [hold], [], null, () => most, 0);
-  return { account, grant: (units: number) => grant(units, { startMs: 7, remaining: 500 }), hold, ctx, renew };
+  const left: ReservationRecord[] = [];
+  const renew = (most: number) => renewHolds(ctx, [hold], left, null, () => most, 0);
+  return { account, grant: (units: number, startMs = 7) => grant(units, { startMs, remaining: 500 }), hold, ctx, left, renew };
 }
 
 describe('the reservation of a session', () => {
@@ -32,6 +34,7 @@ describe('the reservation of a session', () => {
     grant(500);
     expect(await renewed).toBeNull();
     expect(hold).toMatchObject({ units: 60, counted: 60, used: 60 });
+    expect(account.available).toBe(390);
   });
 
   it('gets no units that arrive after its end: they are free for other calls', async () => {
@@ -43,5 +46,22 @@ describe('the reservation of a session', () => {
     grant(500);
     expect(await renewed).toBeNull();
     expect([hold.units, account.available, account.calls]).toEqual([0, 500, 0]);
+  });
+
+  it('is of the next lease after a restart of the budget, and the usage of the previous lease is reported', async () => {
+    const { account, grant, hold, left, renew } = await start(10);
+    const previous = account.lease;
+    account.spec = { ...budget, resetAt: '2026-12-01T00:00:00.000Z' };
+    const renewed = renew(20);
+    account.question();
+    grant(500, 8);
+    expect(await renewed).toBeNull();
+    expect(left).toEqual([{ key: 'budget', lease: previous, startMs: 7, units: 10 }]);
+    expect(account.lease).not.toBe(previous);
+    expect([hold, account.calls]).toEqual([expect.objectContaining({ lease: account.lease, startMs: 8, units: 20, used: 0 }), 1]);
+    account.release(account.lease);
+    account.question();
+    grant(0, 8);
+    expect(account.isNeeded).toBe(false);
   });
 });
