@@ -22,6 +22,12 @@ describe('the address of azure-ai', () => {
     [{ azure_foundry_url: `${host}/openai/v1/` }, `${host}/openai/v1/chat/completions`],
     [{ azure_foundry_url: `${host}/anthropic` }, `${host}/openai/v1/chat/completions`],
     [{ azure_foundry_url: `${host}/api/projects/p` }, `${host}/openai/v1/chat/completions`],
+    [{ azure_foundry_url: host, azure_api_version: 'v1' }, `${host}/openai/v1/chat/completions`],
+    [{ azure_foundry_url: host, azure_api_version: 'preview' }, `${host}/openai/v1/chat/completions?api-version=preview`],
+    [
+      { azure_foundry_url: `${host}/models`, azure_api_version: 'v1' },
+      `${host}/models/chat/completions?api-version=2024-05-01-preview`,
+    ],
     [{ azure_foundry_url: host, ...dated }, `${host}/models/chat/completions?api-version=2024-05-01-preview`],
     [{ azure_foundry_url: `${host}/models` }, `${host}/models/chat/completions?api-version=2024-05-01-preview`],
     [
