@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -324,4 +324,19 @@ describe('settings from the environment', () => {
       metrics: false,
     });
   });
+
+  it('every setting is read by the product', () => {
+    const text = sources().join('\n');
+    expect(Object.keys(settingsTable).filter((key) => !new RegExp(`\\b${key}\\b`).test(text))).toEqual([]);
+  });
 });
+
+/** The sources of the product. Those of the settings themselves are not in these folders. */
+function sources(): string[] {
+  const root = join(import.meta.dirname, '../..');
+  return ['core', 'admin', 'plugins', 'workers'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(root, folder, name), 'utf8')),
+  );
+}
