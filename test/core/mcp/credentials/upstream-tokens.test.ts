@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Identity } from '../../../../core/contract/plugin/context.ts';
+import { mcpConnectionId } from '../../../../core/contract/protocol/mcp/mcp-connection.ts';
 import { createUpstreamTokens, type TokenParts } from '../../../../core/mcp/credentials/upstream-tokens.ts';
 import type { ServerSettings } from '../../../../core/mcp/server/server-settings.ts';
 
@@ -50,10 +51,19 @@ it.each([
   await expect(wrong.authorise(server(null), { userId: 'ada' } as Identity, 1, null)).rejects.toMatchObject({ code: 'internal' });
 });
 
-it('is looked up for the user of the credential alone', async () => {
-  await expect(tokens.authorise(server(null), { userId: 'ada' } as Identity, 1, null)).rejects.toThrow(
-    'no token may be looked up',
-  );
+it.each([
+  ['oauth_auto', 'ada'],
+  ['oauth_client_credentials', null],
+])('with %s is looked up for the user %s', async (authType, userId) => {
+  const asked: unknown[] = [];
+  const connection = { id: 'c', serverId: 's', userId, tokenId: 't', expiresAt: null };
+  const noting = createUpstreamTokens({
+    documents: { get: (...names: unknown[]) => asked.push(names) && connection },
+    ...{ openToken: () => 'token', clock: { now: () => 0 } },
+  } as unknown as TokenParts);
+  const settings = { ...server(null), document: { id: 's', slug: 's', authType }, fingerprint: 'f', headers: {} };
+  await noting.authorise(settings as unknown as ServerSettings, { userId: 'ada' } as Identity, 1, null);
+  expect(asked).toEqual([['mcp-connection', mcpConnectionId('s', userId)]]);
 });
 
 it('for demanded scopes comes from the control plane, not from memory', async () => {
