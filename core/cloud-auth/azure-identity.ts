@@ -6,7 +6,7 @@ import type { HeaderList } from '../contract/values/http/http.ts';
 import { textOrNull } from '../contract/values/json/json.ts';
 import { isPromise, type Maybe } from '../contract/values/maybe.ts';
 import { managedToken } from './azure-managed-identity.ts';
-import { requireShownTo } from './machine-token.ts';
+import { requireTokenRecipient } from './machine-token.ts';
 import { postForToken } from './oauth-token.ts';
 import { tokenKey } from './token-cache.ts';
 
@@ -65,7 +65,7 @@ export function signWithIdentity(
 ): Maybe<void> {
   if (!needsToken(settings)) return;
   // An application of the tenant's own may authenticate to any host.
-  if (settings.azure_auth_mode !== 'entra') requireShownTo(call.origin, ownHosts, services, who);
+  if (settings.azure_auth_mode !== 'entra') requireTokenRecipient(call.origin, ownHosts, services, who);
   const label = ownHosts.exec(URL.parse(call.origin)?.hostname ?? '')?.[3] ?? '';
   const token = identityToken(who, settings, credentials, services, clouds[label]);
   if (isPromise(token)) return token.then((found) => addToken(call, found));

@@ -5,7 +5,7 @@ import { GatewayError } from '../contract/values/errors/errors.ts';
  * Allows a machine-identity token to be sent only to its cloud's own services (`own`, tested against the host of an https origin)
  * and to hosts the deployment trusts. Any other recipient could act as this machine. Throws GatewayError `forbidden`.
  */
-export function requireShownTo(origin: string, own: RegExp, services: SignServices, who: string): void {
+export function requireTokenRecipient(origin: string, own: RegExp, services: SignServices, who: string): void {
   const { protocol, hostname } = URL.parse(origin) ?? {};
   if (protocol === 'https:' && own.test(hostname ?? '')) return;
   if (services.trusts?.(origin)) return;

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { requireShownTo } from '../../cloud-auth/machine-token.ts';
+import { requireTokenRecipient } from '../../cloud-auth/machine-token.ts';
 import { askForToken, postForToken } from '../../cloud-auth/oauth-token.ts';
 import type { SignServices, Token, TokenRequest } from '../../contract/provider/sign-services.ts';
 import { Secret } from '../../contract/values/credentials/secret.ts';
@@ -127,7 +127,7 @@ function metadata(path: string): TokenRequest {
 /** Throws `forbidden` if the machine's identity is not allowed here, or may not be sent to the origin of the call. */
 export function requireLent(services: SignServices, callOrigin: string | null = null): void {
   if (services.machineIdentity) {
-    if (callOrigin !== null) requireShownTo(callOrigin, googleHosts, services, 'vertex-ai');
+    if (callOrigin !== null) requireTokenRecipient(callOrigin, googleHosts, services, 'vertex-ai');
     return;
   }
   throw new GatewayError('forbidden', {
