@@ -8,7 +8,7 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json/json.ts';
 import { createPeers } from '../../../../core/mcp/peers/peers.ts';
 import type { ServerSettings } from '../../../../core/mcp/server/server-settings.ts';
@@ -103,6 +103,26 @@ describe('a session at a server of HTTP+SSE over three gateways', () => {
     }
     await Promise.all(clients.map(({ sdk }) => sdk.close()));
     await until(() => upstream.streams.size === 0, { what: 'the end of the connections' });
+  });
+
+  it('ends after half an hour without a message, and not before', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const [gateway] = gateways as [SseSessions];
+      const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'ada', version: '1' } };
+      const { address } = await gateway.open(parts(), { jsonrpc: '2.0', id: 1, method: 'initialize', params });
+      const check = () =>
+        gateway.run(address, { action: 'check', message: {}, headers: [] }, { onEvent: () => {}, onCancel: () => {} });
+      for (let round = 0; round < 3; round++) {
+        vi.advanceTimersByTime(1_700_000);
+        expect(await check()).toEqual({});
+      }
+      vi.advanceTimersByTime(1_900_000);
+      await expect(check()).rejects.toThrow('The session has ended');
+    } finally {
+      vi.useRealTimers();
+    }
+    await until(() => upstream.streams.size === 0, { what: 'the end of the connection' });
   });
 
   it('passes changed lists, updates of resources and progress', async () => {
