@@ -7,12 +7,30 @@ interface Client {
 const begin = 'begin';
 const session = 'select set_config(';
 
+/** Limits of a transaction in milliseconds, which the server applies. */
+export interface TransactionLimits {
+  /** Longest pause between two statements. */
+  readonly idleMs: number;
+  /** Longest wait for a lock. */
+  readonly lockMs: number;
+}
+
 /**
- * Holds `begin` and the variables of the session back, and sends them with the first statement of the transaction in one message. This
- * saves two round trips per transaction. A transaction without statements sends nothing.
+ * Returns a listener for new clients of a pool. It holds `begin` and the variables of the session back, and sends them with the first statement
+ * of the transaction in one message. This saves two round trips per transaction. A transaction without statements sends nothing.
+ * The server ends a transaction that exceeds the limits (null: none). If the network loses a connection, the server does not notice for two hours,
+ * and the locks of a transaction on it would block all later ones. A statement that waits for a lock would get it and hold it in its turn.
  * The result of a message with several statements is that of the last one.
  */
-export function joinBegin(client: Client): void {
+export function joinBegin(limits: TransactionLimits | null): (client: Client) => void {
+  const beginning =
+    limits === null
+      ? `${begin}; `
+      : `${begin}; set local idle_in_transaction_session_timeout = ${limits.idleMs}; set local lock_timeout = ${limits.lockMs}; `;
+  return (client) => joinBeginOf(client, beginning);
+}
+
+function joinBeginOf(client: Client, beginning: string): void {
   const query = client.query.bind(client);
   /** Statements to send first, each with a semicolon at its end. */
   let held = '';
@@ -27,7 +45,7 @@ export function joinBegin(client: Client): void {
       return query(...parameters);
     }
     if (text === begin || (held !== '' && text.startsWith(session))) {
-      held += `${text}; `;
+      held += text === begin ? beginning : `${text}; `;
       return Promise.resolve(nothing);
     }
     const first = held;

@@ -13,7 +13,7 @@ import { optionsOfUrl, requiresChannelBinding } from './database-url.ts';
 import { type EmbeddedDatabase, fullDiskOf, openEmbeddedDatabase } from './embedded-database.ts';
 import { guardPool } from './guard-pool.ts';
 import { interruptAutovacuum } from './interrupt-autovacuum.ts';
-import { joinBegin } from './join-begin.ts';
+import { joinBegin, type TransactionLimits } from './join-begin.ts';
 import { joinSession } from './join-session.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
@@ -129,6 +129,9 @@ function isBroken(error: unknown): boolean {
   return error instanceof Error && /PGlite failed to initialize|no PG_VERSION/i.test(error.message);
 }
 
+/** The limits are above that of a query, so that they end only transactions whose connection is lost. */
+const limitsOf = (timeoutMs: number): TransactionLimits => ({ idleMs: 5 * timeoutMs, lockMs: 2 * timeoutMs });
+
 interface PoolOptions {
   readonly size: number;
   readonly hasQueryTimeout: boolean;
@@ -148,7 +151,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
     bind(pool);
     if (file !== null) readPasswordAgain(pool, file, log);
     guardPool(pool);
-    (pool as EventEmitter).on('connect', joinBegin);
+    (pool as EventEmitter).on('connect', joinBegin(hasQueryTimeout ? limitsOf(timeoutMs) : null));
     prepared.useOf(pool);
   };
   const ofUrl = optionsOfUrl(url);

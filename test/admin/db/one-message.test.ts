@@ -99,8 +99,9 @@ describe.each(databases)('the session of a tenant in the message of its statemen
     // PGlite begins transactions by itself.
     if (name === 'PGlite') return;
     const transaction = await own().transactional(async (tx) => [await sent(tx), await sent(tx)]);
-    expect(transaction).toEqual([`begin; ${session}${message}`, message]);
+    const limits = 'set local idle_in_transaction_session_timeout = 300000; set local lock_timeout = 120000; ';
+    expect(transaction).toEqual([`begin; ${limits}${session}${message}`, message]);
     expect(await sent(system())).toBe(message);
-    expect(await system().transactional(sent)).toBe(`begin; ${message}`);
+    expect(await system().transactional(sent)).toBe(`begin; ${limits}${message}`);
   });
 });

@@ -13,6 +13,11 @@ export interface CuttableProxy {
    * continue.
    */
   cutWhen(text: string, marker: string): void;
+  /**
+   * From the moment at which a connection that has sent `marker` in its transaction sends `text`, which is not passed on, the bytes of all
+   * connections are discarded, and new ones are refused until `restore`. The server does not notice.
+   */
+  loseWhen(text: string, marker: string): void;
   restore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,13 +25,19 @@ export interface CuttableProxy {
 export async function startProxy(host: string, port: number): Promise<CuttableProxy> {
   const sockets = new Set<Socket>();
   let stalled = false;
-  let trap: { readonly text: string; readonly marker: string } | null = null;
+  let trap: { readonly text: string; readonly marker: string; readonly loses: boolean } | null = null;
+  /** Connections up to this number are lost. */
+  let lostTo = 0;
+  let opened = 0;
   const server: Server = createServer((client) => {
     const upstream = connect(port, host);
+    const number = ++opened;
+    const isLost = () => number <= lostTo;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('close', () => {
         sockets.delete(socket);
+        if (isLost()) return;
         client.destroy();
         upstream.destroy();
       });
@@ -34,18 +45,21 @@ export async function startProxy(host: string, port: number): Promise<CuttablePr
     }
     let marked: typeof trap = null;
     client.on('data', (chunk) => {
-      if (stalled) return;
+      if (stalled || isLost()) return;
       if (chunk.includes('begin')) marked = null;
       if (trap !== null && chunk.includes(trap.marker)) marked = trap;
       if (trap !== null && marked === trap && chunk.includes(trap.text)) {
+        if (trap.loses) {
+          lostTo = opened;
+          server.close();
+        } else client.destroy();
         trap = null;
-        client.destroy();
         return;
       }
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
-      if (!stalled) client.write(chunk);
+      if (!stalled && !isLost()) client.write(chunk);
     });
   });
   const listen = async (at: number) => {
@@ -66,7 +80,10 @@ export async function startProxy(host: string, port: number): Promise<CuttablePr
       stalled = true;
     },
     cutWhen(text, marker) {
-      trap = { text, marker };
+      trap = { text, marker, loses: false };
+    },
+    loseWhen(text, marker) {
+      trap = { text, marker, loses: true };
     },
     async restore() {
       // A stalled connection has lost bytes and cannot continue.
