@@ -237,7 +237,7 @@ async function migrateAlone(
   return orm.em.fork().transactional(async (tx) => {
     // This connection is idle while others migrate. If the server ended it, another control plane would migrate at the same time.
     await tx.execute(liftTimeLimits);
-    await waitForLock(tx);
+    await waitForLock(tx, log);
     await requireVersion(tx);
     await requirePublicSchema(tx);
     await requireSettings(tx);
@@ -254,10 +254,12 @@ async function migrateAlone(
 }
 
 /** A statement that waits has a snapshot, and the concurrent build of an index by the holder would wait for its end. */
-async function waitForLock(tx: EntityManager): Promise<void> {
-  for (;;) {
+async function waitForLock(tx: EntityManager, log: Log): Promise<void> {
+  for (let isLogged = false; ; isLogged = true) {
     const [row] = await tx.execute<[{ locked: boolean }]>('select pg_try_advisory_xact_lock(?) as locked', [migrationLock]);
     if (row.locked) return;
+    if (!isLogged)
+      log.info({}, `another session holds the lock of migrations (pg_locks, objid ${migrationLock}). The start waits`);
     await pause(200);
   }
 }
