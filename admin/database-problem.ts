@@ -16,3 +16,11 @@ export function problemOfError(error: unknown): DatabaseProblem {
   }
   return 'unreachable';
 }
+
+/** True if the database was reachable, but a time limit ended the statement or its wait for a lock. */
+export function isStatementLate(error: unknown): boolean {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    if (/^(57014|55P03)$/.test(String((at as { code?: unknown }).code)) || /query read timeout/i.test(at.message)) return true;
+  }
+  return false;
+}

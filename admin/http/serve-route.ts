@@ -14,7 +14,7 @@ import { logFailedRequest } from './log-rejection.ts';
 import { allowReply } from './reply/allow-reply.ts';
 import { RawReply } from './reply/raw-reply.ts';
 import { unusedHeader, unusedSettings } from './reply/unused-settings.ts';
-import { errorReply, toAdminError } from './reply/write-error.ts';
+import { errorReply, lateText, toAdminError } from './reply/write-error.ts';
 import { readJsonBody } from './request/read-body.ts';
 import {
   matchRevision,
@@ -45,8 +45,8 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
         () => {
-          const what = route.deadlineMs === undefined ? 'The database did not reply in time' : 'The request timed out';
-          const deadline = new AdminError('AB10', `${what}. Try again shortly`);
+          const text = route.deadlineMs === undefined ? lateText : 'The request timed out. Try again shortly';
+          const deadline = new AdminError('AB10', text);
           expired.abort(deadline);
           reject(deadline);
         },

@@ -1,6 +1,6 @@
 import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
-import { type DatabaseProblem, problemOfError } from '../../database-problem.ts';
+import { type DatabaseProblem, isStatementLate, problemOfError } from '../../database-problem.ts';
 import { ConnectionsBusy } from '../../db/tenant-turns.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
@@ -12,6 +12,10 @@ import { AdminError } from '../errors.ts';
 const busyText = 'Requests of this organisation hold its share of the database connections (DB_POOL_SIZE). Try again shortly';
 
 const keyText = 'This control plane does not have the ENCRYPTION_KEY of the database. Its operator must set it';
+
+/** A search of many records fails the same way when it is sent again. */
+export const lateText =
+  'The database did not reply in time. If the request reads many records, shorten its time range. Otherwise try again shortly';
 
 /** Messages of the database quote rows and paths, so replies name only the kind of the problem. */
 const databaseTexts: Readonly<Record<DatabaseProblem, string>> = {
@@ -36,6 +40,7 @@ export function toAdminError(thrown: unknown): AdminError {
   // Another control plane has replaced the key since this one has started.
   if (thrown instanceof DataKeyError || thrown instanceof EncryptionKeyError) return new AdminError('AB10', keyText);
   if (thrown instanceof ConnectionsBusy) return new AdminError('AB10', busyText);
+  if (isStatementLate(thrown)) return new AdminError('AB10', lateText);
   if (isDatabaseAway(thrown)) return new AdminError('AB10', `${databaseTexts[problemOfError(thrown)]}. Try again shortly`);
   return new AdminError('AB04', 'Something went wrong');
 }

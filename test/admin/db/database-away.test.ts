@@ -42,6 +42,10 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     expect({ status: reply.status, code: reply.body.data.errorCode }).toEqual({ status: 503, code: 'AB10' });
     expect(reply.headers.get('retry-after')).toBe('1');
   };
+  const expectLate = (reply: Reply) => {
+    expectAway(reply);
+    expect(reply.body.data.message).toMatch(/^The database did not reply in time\. .*shorten its time range/);
+  };
 
   it('causes 503 with retry-after for reads, writes and gateway requests, never 401 or 404', async () => {
     await proxy.cut();
@@ -69,7 +73,7 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
   it('causes 503 while a table is locked, and no query of a failed request continues to wait at the server', async () => {
     await plane.control.services.database.em().transactional(async (tx) => {
       await tx.execute('lock table configs in access exclusive mode');
-      for (const slug of ['locked-a', 'locked-b']) expectAway(await promptly(create(slug)));
+      for (const slug of ['locked-a', 'locked-b']) expectLate(await promptly(create(slug)));
       const waiting = `select count(*)::int as waiting from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
       await vi.waitFor(async () => expect(await tx.execute(waiting)).toEqual([{ waiting: 0 }]), 1_500);
@@ -84,7 +88,7 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     await Promise.all([limit(500), limit(500)]);
     await em().transactional(async (tx) => {
       await tx.execute('lock table configs in access exclusive mode');
-      expectAway(await promptly(create('cancelled')));
+      expectLate(await promptly(create('cancelled')));
     });
     await Promise.all([limit(0), limit(0)]);
     expect((await create('cancelled')).status).toBe(200);

@@ -75,7 +75,7 @@ const adminActions: Readonly<Record<AdminErrorCode, string>> = {
   AB07: 'Choose another name, or read the item again and repeat the change.',
   AB08: 'Correct the path, id or slug.',
   AB09: 'Not used in this version.',
-  AB10: 'Wait for `retry-after`, then retry.',
+  AB10: 'Wait for `retry-after`, then retry. A request that reads many records may need a shorter time range.',
   AB12: 'Read the item again and repeat the change with its new `etag`.',
 };
 
