@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { groupLogs } from '../../../../admin/resources/logs/groups.ts';
 import type { RequestRecord } from '../../../../core/contract/plugin/record/record.ts';
 import { sampleRecord } from '../../../support/samples/sample-record.ts';
 import { newPerson } from '../../support/people.ts';
@@ -6,6 +7,13 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+/** Returns the columns that the nodes of a type in a plan pass on. */
+function outputsOf(plan: unknown, type: string): string[][] {
+  if (typeof plan !== 'object' || plan === null) return [];
+  const { 'Node Type': node, Output: output } = plan as { 'Node Type'?: string; Output?: string[] };
+  return [...(node === type && output ? [output] : []), ...Object.values(plan).flatMap((part) => outputsOf(part, type))];
+}
 
 describe.each(databases)('groups of logs, on %s', (database) => {
   let plane: Plane;
@@ -26,6 +34,25 @@ describe.each(databases)('groups of logs, on %s', (database) => {
   afterAll(() => plane?.close());
 
   const ask = async (path: string, key = plane.adminKey) => (await plane.ask('GET', `/logs/${path}`, { key })).body;
+
+  it('sort and group values of records, not whole records', async () => {
+    const em = plane.control.services.database.em();
+    let plan: unknown;
+    const execute = async (text: string, values: unknown[]) => {
+      // Without hashes PostgreSQL sorts as if the columns included a percentile.
+      await em.execute("set local enable_hashagg = 'off'");
+      plan = await em.execute(`explain (verbose, format json) ${text}`, values);
+      return [];
+    };
+    const conditions = [{ text: 'r.organisation_id = ?', values: [plane.organisationId] }];
+    const page = { columns: ['cost', 'total_tokens', 'p95_latency'] as const, limit: 50, offset: 0 };
+    await em.begin();
+    await groupLogs({ execute } as unknown as typeof em, conditions, { metadataKey: 'team' }, page);
+    await em.rollback();
+    const outputs = outputsOf(plan, 'Sort');
+    expect(outputs.flat()).toContain('g.duration_ms');
+    expect(outputs.flat()).not.toContain('r.record');
+  });
 
   it('have the requested columns, the most frequent group first', async () => {
     const columns =
