@@ -4,9 +4,9 @@ import { runInNewContext } from 'node:vm';
 /** The process is looked at once per interval. */
 const intervalMs = 5_000;
 /** Share of one core below which the process rests. */
-const restingShare = 0.02;
-/** Least growth since the last collection, in bytes, that is collected. */
-const growthBytesMin = 16 * 1024 * 1024;
+const restingShare = 0.05;
+/** Least growth of the memory outside the heap since the last collection, in bytes. V8 itself limits the growth of the heap (`limitHeapGrowth`). */
+const growthBytesMin = 32 * 1024 * 1024;
 /** With more objects in the heap, in bytes, a collection would stop a process for too long. */
 const heapBytesMax = 256 * 1024 * 1024;
 
@@ -21,20 +21,19 @@ export interface ProcessFigures {
 }
 
 /**
- * Collects garbage when a process rests that has grown. V8 collects only while a program allocates, so that after a burst of large bodies a process
+ * Collects garbage when a process rests whose buffers have grown. V8 collects only while a program allocates, so that after a burst of large bodies a process
  * kept hundreds of megabytes of buffers that nothing refers to. Returns the function to call once per interval.
  */
 export function restingCollector(figures: ProcessFigures, collect: () => void): () => void {
   let cpuMicros = figures.cpuMicros();
-  let kept = figures.heap() + figures.outside();
+  let kept = figures.outside();
   return () => {
     const before = cpuMicros;
     cpuMicros = figures.cpuMicros();
     if (cpuMicros - before > intervalMs * 1000 * restingShare) return;
-    const heap = figures.heap();
-    if (heap > heapBytesMax || heap + figures.outside() < kept + growthBytesMin) return;
+    if (figures.heap() > heapBytesMax || figures.outside() < kept + growthBytesMin) return;
     collect();
-    kept = figures.heap() + figures.outside();
+    kept = figures.outside();
   };
 }
 
