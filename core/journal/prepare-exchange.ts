@@ -32,9 +32,9 @@ type Body = ExchangeContent['params'];
 
 function paramsOf({ params }: CapturedExchange, masks: Masks, bytesMax: number): Body {
   if (params === null) return unchanged;
-  const bytes = Buffer.from(JSON.stringify(params));
-  if (bytes.length <= bytesMax) return { body: masks.body(params), omitted: null };
-  return { body: masks.text(bytes.subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
+  const json = JSON.stringify(params);
+  if (Buffer.byteLength(json) <= bytesMax) return { body: masks.body(params), omitted: null };
+  return { body: masks.text(Buffer.from(json).subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
 }
 
 function sentBody(
