@@ -31,6 +31,8 @@ export class EventStream {
   readonly #keepsRepeats: boolean;
   /** Null while every event must be parsed: until the reader names members that it does not use. */
   #repeats: RepeatedEvents | null = null;
+  /** True if the last frame had an event that is a JSON object. The reader has not read others, such as one with a damaged text. */
+  #isObject = false;
   /** Events seen so far. */
   count = 0;
   /** Frames without an event, such as comments, seen so far. */
@@ -125,11 +127,13 @@ export class EventStream {
       return frame;
     }
     const before = this.count;
+    this.#isObject = false;
     const text = this.#frame(frame);
     const { unused } = this.#reader;
     if (!this.#keepsRepeats || unused === undefined) return text;
     this.#repeats ??= new RepeatedEvents(unused);
-    if (this.count === before + 1 && (this.#isRead || this.#out === sameText)) this.#repeats.learn(frame);
+    const isOne = this.#isObject && this.count === before + 1;
+    if (isOne && (this.#isRead || this.#out === sameText)) this.#repeats.learn(frame);
     else this.#repeats.forget();
     return text;
   }
@@ -203,6 +207,7 @@ export class EventStream {
 
   #take(event: StreamEvent): void {
     this.count++;
+    this.#isObject = typeof event.data !== 'string';
     this.#reader.push(event);
     if (this.isErrorFirst === null && this.#reader.error?.()) this.isErrorFirst = this.count === 1;
     if (!this.#translator) return;

@@ -111,7 +111,8 @@ function valueEnd(text: string, from: number): number {
     while (text.charCodeAt(before - 1) === backslash) before--;
     if ((end - before) % 2 === 1) continue;
     // A search in all of the text would take quadratic time in a long line of many values.
-    return text.slice(from, end).includes('\n') ? -1 : end;
+    const value = text.slice(from, end);
+    return value.includes('\n') || value.includes('\r') ? -1 : end;
   }
   return -1;
 }

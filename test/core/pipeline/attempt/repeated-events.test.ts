@@ -111,6 +111,21 @@ describe('repeated events', () => {
     }
   });
 
+  it.each(['\\q', '\t', 'a\rb'])('are not taken from an event with a damaged text, which the reader could not read: %j', (damaged) => {
+    const usage = { usage: { prompt_tokens: 5 } };
+    const stream = [chunkOf('?', usage).replace('?', () => damaged), chunkOf('b', usage), chunkOf('c', usage)];
+    for (const chunks of [stream, [stream.join('')]]) {
+      const { events, count } = read(chunks.map((text) => Buffer.from(text)), unused);
+      expect([count, events.map(({ data }) => typeof data)]).toEqual([3, ['string', 'object']]);
+    }
+  });
+
+  it('end before the next line of any kind, so that each event of the client is counted', () => {
+    const chunks = [chunkOf('a'), chunkOf('?').replace('?', '\r\rdata: [DONE]\r\r')].map((text) => Buffer.from(text));
+    const { events, count } = read(chunks, unused);
+    expect([count, events.map(({ data }) => data)]).toEqual([3, read(chunks).events.map(({ data }) => data)]);
+  });
+
   it('are no longer searched in a stream without any', () => {
     const repeats = new RepeatedEvents(unused);
     for (let i = 0; i < 9; i++) repeats.learn(chunkOf('a', { created: i }));
