@@ -32,7 +32,7 @@ export class EventFrames {
 
   /** True if no frame is unfinished. */
   get isEmpty(): boolean {
-    return this.#length === 0;
+    return this.#length === 0 && !this.#text.isSplit;
   }
 
   /** Returns the frames that are complete with this chunk. Throws GatewayError `upstream_invalid` for an event of over 32 MiB. */

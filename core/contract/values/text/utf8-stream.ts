@@ -17,6 +17,11 @@ export class Utf8Stream {
     this.#keepsMark = ignoreBOM;
   }
 
+  /** True if the last byte may begin a character that the next chunk completes. */
+  get isSplit(): boolean {
+    return this.#isSplit;
+  }
+
   push(chunk: Uint8Array): string {
     if (!this.#isSplit && isAscii(chunk)) {
       this.#hasBegun ||= chunk.length > 0;

@@ -126,6 +126,13 @@ describe('repeated events', () => {
     expect([count, events.map(({ data }) => data)]).toEqual([3, read(chunks).events.map(({ data }) => data)]);
   });
 
+  it('are not taken from a frame behind the first byte of a character', () => {
+    const chunks = [Buffer.from(`${chunkOf('a')}\u00e9`).subarray(0, -1), chunkOf('a'), chunkOf('', { usage: { prompt_tokens: 5 } })];
+    const bytes = chunks.map((chunk) => Buffer.from(chunk));
+    expect(read(bytes, unused)).toEqual(read(bytes));
+    expect(read(bytes).events).toHaveLength(2);
+  });
+
   it('are no longer searched in a stream without any', () => {
     const repeats = new RepeatedEvents(unused);
     for (let i = 0; i < 9; i++) repeats.learn(chunkOf('a', { created: i }));
