@@ -111,14 +111,20 @@ describe('repeated events', () => {
     }
   });
 
-  it.each(['\\q', '\t', 'a\rb'])('are not taken from an event with a damaged text, which the reader could not read: %j', (damaged) => {
-    const usage = { usage: { prompt_tokens: 5 } };
-    const stream = [chunkOf('?', usage).replace('?', () => damaged), chunkOf('b', usage), chunkOf('c', usage)];
-    for (const chunks of [stream, [stream.join('')]]) {
-      const { events, count } = read(chunks.map((text) => Buffer.from(text)), unused);
-      expect([count, events.map(({ data }) => typeof data)]).toEqual([3, ['string', 'object']]);
-    }
-  });
+  it.each(['\\q', '\t', 'a\rb'])(
+    'are not taken from an event with a damaged text, which the reader could not read: %j',
+    (damaged) => {
+      const usage = { usage: { prompt_tokens: 5 } };
+      const stream = [chunkOf('?', usage).replace('?', () => damaged), chunkOf('b', usage), chunkOf('c', usage)];
+      for (const chunks of [stream, [stream.join('')]]) {
+        const { events, count } = read(
+          chunks.map((text) => Buffer.from(text)),
+          unused,
+        );
+        expect([count, events.map(({ data }) => typeof data)]).toEqual([3, ['string', 'object']]);
+      }
+    },
+  );
 
   it('end before the next line of any kind, so that each event of the client is counted', () => {
     const chunks = [chunkOf('a'), chunkOf('?').replace('?', '\r\rdata: [DONE]\r\r')].map((text) => Buffer.from(text));
@@ -127,7 +133,11 @@ describe('repeated events', () => {
   });
 
   it('are not taken from a frame behind the first byte of a character', () => {
-    const chunks = [Buffer.from(`${chunkOf('a')}\u00e9`).subarray(0, -1), chunkOf('a'), chunkOf('', { usage: { prompt_tokens: 5 } })];
+    const chunks = [
+      Buffer.from(`${chunkOf('a')}\u00e9`).subarray(0, -1),
+      chunkOf('a'),
+      chunkOf('', { usage: { prompt_tokens: 5 } }),
+    ];
     const bytes = chunks.map((chunk) => Buffer.from(chunk));
     expect(read(bytes, unused)).toEqual(read(bytes));
     expect(read(bytes).events).toHaveLength(2);
