@@ -3,6 +3,9 @@ import { asBuffer } from '../../contract/values/text/utf8.ts';
 /** Number of events in a row without a repeat after which the search for repeats ends. */
 const missesMax = 8;
 
+/** Longer frames are not stored: parts of one with many unused members take nine times its memory, and nothing counts it. */
+const frameCharsMax = 64 * 1024;
+
 /**
  * Recognises events of a stream that equal the last one read, except for values that the reader does not use, such as the text of
  * a delta. Nearly all events of a reply are repeats. Comparing them costs a tenth of parsing them.
@@ -24,7 +27,7 @@ export class RepeatedEvents {
   /** Stores the frame of an event that was read as the pattern for repeats. It must hold exactly one event. */
   learn(frame: string): void {
     this.#literals = null;
-    if (this.#misses++ >= missesMax) return;
+    if (this.#misses++ >= missesMax || frame.length > frameCharsMax) return;
     const bytes = Buffer.from(frame).toString('latin1');
     const literals: string[] = [];
     const member = this.#member;

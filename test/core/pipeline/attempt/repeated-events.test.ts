@@ -143,6 +143,16 @@ describe('repeated events', () => {
     expect(read(bytes).events).toHaveLength(2);
   });
 
+  it('are not taken from long events, which would take memory until the next one', () => {
+    const repeats = new RepeatedEvents(unused);
+    const found = [10_000, 100_000].map((length) => {
+      const frame = chunkOf('a'.repeat(length));
+      repeats.learn(frame);
+      return repeats.matches(frame);
+    });
+    expect(found).toEqual([true, false]);
+  });
+
   it('are no longer searched in a stream without any', () => {
     const repeats = new RepeatedEvents(unused);
     for (let i = 0; i < 9; i++) repeats.learn(chunkOf('a', { created: i }));
