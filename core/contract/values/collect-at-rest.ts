@@ -5,8 +5,12 @@ import { runInNewContext } from 'node:vm';
 const intervalMs = 5_000;
 /** Share of one core below which the process rests. */
 const restingShare = 0.05;
-/** Least growth of the memory outside the heap since the last collection, in bytes. V8 itself limits the growth of the heap (`limitHeapGrowth`). */
+/**
+ * Least growth of the memory outside the heap that is collected, in bytes. V8 itself limits the growth of the heap (`limitHeapGrowth`). Beside a large
+ * heap it must be this share of it, because a collection stops the process for more than a millisecond per megabyte of objects.
+ */
 const growthBytesMin = 32 * 1024 * 1024;
+const growthShareMin = 0.5;
 /** With more objects in the heap, in bytes, a collection would stop a process for too long. */
 const heapBytesMax = 256 * 1024 * 1024;
 
@@ -30,8 +34,12 @@ export function restingCollector(figures: ProcessFigures, collect: () => void): 
   return () => {
     const before = cpuMicros;
     cpuMicros = figures.cpuMicros();
+    const heap = figures.heap();
+    const outside = figures.outside();
+    // V8 has collected, or what was in use is not any more.
+    kept = Math.min(kept, outside);
     if (cpuMicros - before > intervalMs * 1000 * restingShare) return;
-    if (figures.heap() > heapBytesMax || figures.outside() < kept + growthBytesMin) return;
+    if (heap > heapBytesMax || outside - kept < Math.max(growthBytesMin, heap * growthShareMin)) return;
     collect();
     kept = figures.outside();
   };
@@ -41,6 +49,8 @@ export function restingCollector(figures: ProcessFigures, collect: () => void): 
 export function collectAtRest(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
+  // Otherwise each later worker thread and context would have a global `gc`.
+  if (!('gc' in globalThis)) setFlagsFromString('--no-expose-gc');
   const figures: ProcessFigures = {
     cpuMicros() {
       const { user, system } = process.cpuUsage();

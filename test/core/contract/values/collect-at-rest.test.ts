@@ -6,9 +6,9 @@ import { type ProcessFigures, restingCollector } from '../../../../core/contract
 const mib = 1024 * 1024;
 
 /** A process of 40 MiB at its start. `pass` lets an interval pass with this CPU time and memory, and returns whether it collected. */
-function processOf({ live = 40 * mib } = {}) {
+function processOf({ live = 40 * mib, heap: heapMib = 30 } = {}) {
   let cpu = 0;
-  let now = { heap: 30 * mib, outside: 10 * mib };
+  let now = { heap: heapMib * mib, outside: 10 * mib };
   const figures: ProcessFigures = { cpuMicros: () => cpu, heap: () => now.heap, outside: () => now.outside };
   let collections = 0;
   const look = restingCollector(figures, () => {
@@ -37,12 +37,22 @@ describe('garbage at rest', () => {
 
   it('is not looked for again where the memory is in use, such as by cached replies', () => {
     const pass = processOf({ live: 400 * mib });
-    expect([pass(10, 30, 370), pass(10, 30, 400), pass(10, 30, 402)]).toEqual([true, false, true]);
+    expect([pass(10, 30, 370), pass(10, 30, 390), pass(10, 30, 410)]).toEqual([true, false, true]);
+  });
+
+  it('is collected after memory that was in use was freed', () => {
+    const pass = processOf({ live: 400 * mib });
+    expect([pass(10, 30, 370), pass(4_000, 30, 50), pass(10, 30, 300)]).toEqual([true, false, true]);
   });
 
   it('is left to V8 where the heap alone has grown', () => {
     const pass = processOf();
-    expect([pass(10, 100, 10), pass(10, 250, 41), pass(10, 250, 42)]).toEqual([false, false, true]);
+    expect([pass(10, 60, 10), pass(10, 60, 41), pass(10, 60, 42)]).toEqual([false, false, true]);
+  });
+
+  it('stays until it is half of a large heap, because each collection stops the process', () => {
+    const pass = processOf({ heap: 180 });
+    expect([pass(10, 200, 10), pass(10, 200, 100), pass(10, 200, 111)]).toEqual([false, false, true]);
   });
 
   it('stays in a heap that takes long to collect', () => {
@@ -50,7 +60,7 @@ describe('garbage at rest', () => {
     expect([pass(10, 300, 300), pass(10, 200, 300)]).toEqual([false, true]);
   });
 
-  it('in buffers of this process is freed', async () => {
+  it('in buffers of this process is freed, and threads have no function that collects', async () => {
     const module = new URL('../../../../core/contract/values/collect-at-rest.ts', import.meta.url).href;
     const program = `
       import { collectAtRest } from ${JSON.stringify(module)};
@@ -62,9 +72,14 @@ describe('garbage at rest', () => {
       const before = process.memoryUsage().external;
       process.cpuUsage = () => ({ user: 0, system: 0 });
       look();
-      console.log((before - process.memoryUsage().external) / before);`;
+      const { Worker } = await import('node:worker_threads');
+      const [seen] = await new Promise((resolve) => {
+        new Worker("require('node:worker_threads').parentPort.postMessage([typeof gc])", { eval: true, execArgv: [] }).once('message', resolve);
+      });
+      console.log(JSON.stringify([(before - process.memoryUsage().external) / before, seen]));`;
     const args = ['--single-threaded-gc', '--no-warnings', '--input-type=module', '-e', program];
-    const freed = Number((await promisify(execFile)(process.execPath, args)).stdout);
+    const [freed, seen] = JSON.parse((await promisify(execFile)(process.execPath, args)).stdout);
     expect(freed).toBeGreaterThan(0.5);
+    expect(seen).toBe('undefined');
   });
 });
