@@ -38,11 +38,14 @@ it.each([
 ])(
   'a stream of %s that breaks off within an event: whole events and the error reach the client',
   async (path, provider, event) => {
-    for (const error of [new GatewayError('upstream_reset'), null]) {
+    const begun = [Buffer.from(event.slice(0, -20)), Buffer.from('\ufeff').subarray(0, 1)];
+    for (const [error, part] of begun.flatMap((bytes) =>
+      [new GatewayError('upstream_reset'), null].map((error) => [error, bytes] as const),
+    )) {
       const gateway = createHarness({ providers: { one: provider } });
       gateway.script((_call, handler) => {
         handler.onHead(200, ['content-type', 'text/event-stream']);
-        handler.onData(Buffer.from(event + event.slice(0, -20)));
+        handler.onData(Buffer.concat([Buffer.from(event), part]));
         if (error === null) handler.onEnd();
         else handler.onError(error);
       });
