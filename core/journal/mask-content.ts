@@ -38,6 +38,11 @@ interface NameTraits {
 const keptNamesMax = 1_000;
 const keptNameCharsMax = 64;
 
+function isPlain(value: JsonObject): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && typeof value.toJSON !== 'function';
+}
+
 /** Fields that hold headers by name, such as those of a guardrail's webhook or of an MCP server in a list of tools. */
 const headerHolder = /^(custom_?)?headers$/;
 
@@ -102,8 +107,8 @@ export function createMasks(names: readonly string[], credentials: readonly stri
       return hasProbability;
     };
     const names = Object.keys(value);
-    // An object of a plugin may be written in a form of its own, which nothing has masked.
-    let out: JsonObject | null = typeof value.toJSON === 'function' ? {} : null;
+    // An object of a plugin, such as a boxed text, may be written in a form of its own, which nothing has masked.
+    let out: JsonObject | null = isPlain(value) ? null : {};
     for (let at = 0; at < names.length; at++) {
       const name = names[at] as string;
       const inner = value[name];

@@ -192,6 +192,7 @@ describe('masks of logged headers and bodies', () => {
       }
     }
     expect(JSON.stringify(body({ form: new Form() }))).toBe('{"form":{"key":"sk-***"}}');
+    expect(JSON.stringify(body({ text: new String(new Form().key) }))).not.toContain('aaaa');
   });
 
   it.each([
