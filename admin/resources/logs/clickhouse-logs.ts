@@ -26,20 +26,23 @@ export function clickhouseLogs(clickhouse: ClickHouse, em: EntityManager): LogSt
     );
     return toPage(found.map(toStored), size);
   };
+  const count: LogStore['count'] = async (query, max) => {
+    const text = await clickhouseConditions(em, query);
+    const limit = max === undefined ? '' : `limit ${text.value('UInt64', max)}`;
+    return countOf(
+      await clickhouse.query<Count>(
+        `select count() as count from (select 1 from ${recordsFrom} where ${text.where} ${limit})`,
+        text.parameters,
+      ),
+    );
+  };
   return {
     list,
+    listInTime: list,
     // Bodies are in another store.
     listWithContents: list,
-    async count(query, max) {
-      const text = await clickhouseConditions(em, query);
-      const limit = max === undefined ? '' : `limit ${text.value('UInt64', max)}`;
-      return countOf(
-        await clickhouse.query<Count>(
-          `select count() as count from (select 1 from ${recordsFrom} where ${text.where} ${limit})`,
-          text.parameters,
-        ),
-      );
-    },
+    count,
+    countInTime: (query) => count(query),
     async groups(query, by, { columns, limit, offset }) {
       const text = await clickhouseConditions(em, query);
       const rows = await clickhouse.query<Record<string, unknown>>(

@@ -54,8 +54,21 @@ export async function countLogs(em: EntityManager, conditions: readonly Conditio
 }
 
 /** Returns the cursor of the records after this one. Times of records are in whole milliseconds, so the ISO form is exact. */
-export function cursorOf({ createdAt, id }: StoredRecord): string {
+export function cursorOf({ createdAt, id }: Pick<StoredRecord, 'createdAt' | 'id'>): string {
   return Buffer.from(`${createdAt.toISOString()} ${id}`).toString('base64url');
+}
+
+/** Id of a cursor that is a time: no record has a smaller one, so the records before the time follow. */
+const leastId = '00000000-0000-0000-0000-000000000000';
+
+/** Returns the cursor of the records before this time. */
+export function cursorAt(ms: number): string {
+  return cursorOf({ createdAt: new Date(ms), id: leastId });
+}
+
+/** True for a cursor made by `cursorAt`. Throws AB01 for a text that is no cursor. */
+export function isCursorAtTime(cursor: string | null): boolean {
+  return cursor !== null && positionOf(cursor).id === leastId;
 }
 
 /** Returns the position after which a page begins. Throws AB01 for a text that is no cursor. */
@@ -68,5 +81,6 @@ export function positionOf(cursor: string): { readonly createdAt: Date; readonly
 
 function beforeCursor(cursor: string): Condition {
   const { createdAt, id } = positionOf(cursor);
-  return { text: '(r.created_at, r.id) < (?, ?::uuid)', values: [createdAt, id] };
+  // The first condition excludes the partitions of later days.
+  return { text: 'r.created_at <= ? and (r.created_at, r.id) < (?, ?::uuid)', values: [createdAt, createdAt, id] };
 }

@@ -207,7 +207,7 @@ const logReply = v.strictObject({
 
 export const logListReply = v.strictObject({
   object: v.literal('list'),
-  /** Null unless `include_total=true`, because counting reads every matching record. */
+  /** Null unless `include_total=true`, because counting reads every matching record. Null also if counting takes too long. */
   total: nullableNumber,
   has_more: v.boolean(),
   next_cursor: nullableText,

@@ -28,6 +28,9 @@ import { toLog } from './to-log.ts';
 /** Maximum number of records that `current_page` skips: the database reads all of them. Cursors have no limit. */
 const offsetMax = 10_000;
 
+/** Returns the milliseconds that counting may take after the page. Both are read within the time limit of requests of the admin API. */
+const countMs = (tookMs: number) => Math.max(200, Math.round(1_800 - tookMs));
+
 const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
@@ -64,6 +67,8 @@ export const logRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const { em, query } = call;
+      const { clock } = call.services;
+      const beganMs = clock.elapsed();
       const sight = await logVisibility(em, call.actor, call.workspaceId);
       const store = logStoreOf(call.services, em);
       const selected = matchingLogs(call, sight, query);
@@ -75,13 +80,13 @@ export const logRoutes: readonly AdminRoute[] = [
       if (search !== undefined && (offset > 0 || query.include_total === 'true'))
         throw invalid('search: cannot be combined with current_page and include_total. Use cursor instead');
       const { rows, next } = await (search === undefined
-        ? store.list(selected, page)
+        ? store.listInTime(selected, page)
         : searchLogs(em, call.services, store, selected, page, search));
       if (search !== undefined && rows.length === 0 && page.after === null && call.services.settings.logBodies === 'off')
         throw invalid(
           'search: nothing found, because LOG_BODIES is off and no bodies are stored. Set it to database or object_store',
         );
-      const total = query.include_total === 'true' ? await store.count(selected) : null;
+      const total = query.include_total === 'true' ? await store.countInTime(selected, countMs(clock.elapsed() - beganMs)) : null;
       const namesOf = await readNames(em, rows);
       const data = rows.map((row) => toLog(row, namesOf(row), call.services.settings, sight.metadata));
       return { object: 'list', total, has_more: next !== null, next_cursor: next, data };
