@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../../contract/provider/provider.ts';
 import { isObject, type JsonObject, objectsIn } from '../../../contract/values/json/json.ts';
 import { trimEnd } from '../../../formats/anthropic/chat-messages.ts';
@@ -11,6 +10,8 @@ import { makerOf } from '../model-id.ts';
 import { cachePoints, withoutRejectedPoints } from './cache-points.ts';
 import { contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 import { separateResults } from './separate-results.ts';
+import { toolId } from './tool-id.ts';
+import { toolResult } from './tool-result.ts';
 
 /** A chat history in the form of the Converse API, with instructions separate from the turns. */
 export interface Conversation {
@@ -61,20 +62,6 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
 /** A caching hint on the message itself follows its last block. */
 function hinted(message: JsonObject, call: OperationCall, blocks: JsonObject[]): JsonObject[] {
   return blocks.length === 0 ? blocks : [...blocks, ...cachePoints(message, call)];
-}
-
-/** Returns the result of a call. A caching hint in its content follows the result, because results cannot contain cache points. */
-function toolResult(message: JsonObject, path: string, names: NameDocument, call: OperationCall): JsonObject[] {
-  if (typeof message.tool_call_id !== 'string') throw badParam(`${path}.tool_call_id`, 'text is required');
-  const blocks = contentBlocks(message.content, `${path}.content`, names, call);
-  const content = blocks.filter((block) => block.cachePoint === undefined);
-  const hint = blocks.findLast((block) => block.cachePoint !== undefined);
-  const after = hint === undefined ? cachePoints(message, call) : [hint];
-  const toolUseId = toolId(message.tool_call_id);
-  if (message.is_error !== true) return [{ toolResult: { toolUseId, content } }, ...after];
-  // Bedrock rejects a failure without content.
-  const reason = content.length === 0 ? [{ text: 'The tool failed.' }] : content;
-  return [{ toolResult: { toolUseId, content: reason, status: 'error' } }, ...after];
 }
 
 /**
@@ -128,16 +115,4 @@ function toolUses(message: JsonObject, path: string, call: OperationCall): JsonO
       ...cachePoints(toolCall, call),
     ];
   });
-}
-
-const toolIdLengthMax = 64;
-
-/**
- * Ids of other providers may be longer or contain other characters than Bedrock accepts. The ids of a call and its result change
- * alike.
- */
-function toolId(id: string): string {
-  const plain = id.replace(/[^a-zA-Z0-9_-]/g, '_');
-  if (plain.length <= toolIdLengthMax) return plain;
-  return `${plain.slice(0, 31)}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
 }

@@ -89,13 +89,14 @@ function choiceOf(params: JsonObject): Choice {
   return plain(name === undefined ? asked : { tool: { name } });
 }
 
-/** Llama cannot be forced to call a tool, and models of Mistral cannot be forced to call a certain one: they reject the call. */
+/** Llama and models of Writer cannot be forced to call a tool, and models of Mistral cannot be forced to call a certain one: they reject the call. */
 function acceptedChoice(asked: Choice, call: OperationCall): Choice {
   const named = isObject(asked.choice?.tool) ? String(asked.choice.tool.name) : null;
   const maker = makerOf(call.model);
-  if (asked.choice === null || !(maker === 'meta' || (maker === 'mistral' && named !== null))) return asked;
+  const isFree = maker === 'meta' || maker === 'writer';
+  if (asked.choice === null || !(isFree || (maker === 'mistral' && named !== null))) return asked;
   if (named === null) noteOnce(call.dropped, 'tool_choice');
-  return { ...asked, choice: maker === 'meta' ? null : { any: {} }, only: named === null ? asked.only : [named] };
+  return { ...asked, choice: isFree ? null : { any: {} }, only: named === null ? asked.only : [named] };
 }
 
 function functionName(from: JsonObject): unknown {

@@ -62,3 +62,65 @@ describe('results of tools in a turn of a Converse call', () => {
     ]);
   });
 });
+
+/** Returns the turns and reports of a call of one tool with a text before it and this result. */
+function turnsOf(model: string, result: JsonObject, params: JsonObject = {}) {
+  const toolCalls = [{ id: 'c1', type: 'function', function: { name: 'read', arguments: '{}' } }];
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'One moment.', tool_calls: toolCalls },
+    { role: 'tool', tool_call_id: 'c1', ...result },
+  ];
+  const call = callOf({ model, messages, ...params }, {}, {});
+  const body = bedrock.operations.chatComplete?.toProvider?.({ model, messages, ...params }, call) as unknown as Sent;
+  return { turns: body.messages, tools: body.toolConfig, adapted: call.adapted, dropped: call.dropped };
+}
+
+interface Sent {
+  readonly messages: Turn[];
+  readonly toolConfig: JsonObject;
+}
+
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0=' } };
+const picture = { image: { format: 'png', source: { bytes: 'iVBORw0=' } } };
+
+describe('content of results of tools on Bedrock', () => {
+  it('has no status for Writer, which rejects the field, and is reported', () => {
+    const { turns, dropped } = turnsOf('us.writer.palmyra-x5-v1:0', { content: 'no', is_error: true });
+    expect(turns.at(-1)?.content).toEqual([{ toolResult: { toolUseId: 'c1', content: [{ text: 'no' }] } }]);
+    expect(dropped).toEqual(['messages.is_error']);
+    expect(turnsOf(claude, { content: 'no', is_error: true }).dropped).toEqual([]);
+  });
+
+  it('has images for Claude, Llama and Nova', () => {
+    for (const model of [claude, 'us.meta.llama4-maverick-17b-instruct-v1:0', 'amazon.nova-pro-v1:0']) {
+      const { turns } = turnsOf(model, { content: [note, image] });
+      expect(turns.at(-1)?.content).toEqual([{ toolResult: { toolUseId: 'c1', content: [{ text: note.text }, picture] } }]);
+    }
+  });
+
+  it.each([
+    ['mistral.pixtral-large-2502-v1:0', ['user', 'assistant', 'user', 'assistant', 'user']],
+    ['moonshotai.kimi-k2.5', ['user', 'assistant', 'user']],
+    ['qwen.qwen3-vl-235b-a22b', ['user', 'assistant', 'user']],
+  ])('has no images for %s, and they follow the result', (model, roles) => {
+    const { turns, adapted } = turnsOf(model, { content: [note, image] });
+    expect(turns.map(({ role }) => role)).toEqual(roles);
+    expect(turns[2]?.content[0]).toEqual({
+      toolResult: { toolUseId: 'c1', content: [{ text: note.text }, { text: 'The attachments of this result follow.' }] },
+    });
+    expect(turns.at(-1)?.content.slice(-2)).toEqual([{ text: 'Attachments of the result c1:' }, picture]);
+    expect(adapted).toContain('messages');
+  });
+
+  it('the choice of a tool is not sent to Writer, and a named tool is the only one', () => {
+    const tools = ['read', 'write'].map((name) => ({ type: 'function', function: { name, parameters: { type: 'object' } } }));
+    const choose = (choice: JsonObject | string) =>
+      turnsOf('us.writer.palmyra-x5-v1:0', { content: 'hello' }, { tools, tool_choice: choice });
+    expect(choose('required').tools.toolChoice).toBeUndefined();
+    expect(choose('required').dropped).toContain('tool_choice');
+    const named = choose({ type: 'function', function: { name: 'read' } }).tools;
+    expect(named).toMatchObject({ tools: [{ toolSpec: { name: 'read' } }] });
+    expect(named.toolChoice).toBeUndefined();
+  });
+});
