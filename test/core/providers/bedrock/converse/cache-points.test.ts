@@ -69,13 +69,10 @@ describe('caching hints on Bedrock', () => {
   it.each(['openai.gpt-oss-120b-1:0', 'us.meta.llama3-3-70b-instruct-v1:0', 'amazon.titan-text-premier-v1:0'])(
     'are dropped for %s, which rejects cache points',
     (model) => {
-      expect(blocksFor(model)).toEqual({
-        system: ['text'],
-        turns: [['text'], ['text', 'toolUse'], ['toolResult']],
-        tools: ['toolSpec'],
-        point: undefined,
-        dropped: ['cache_control'],
-      });
+      const { turns, ...rest } = blocksFor(model);
+      expect(turns.flat()).toContain('toolResult');
+      expect(turns.flat()).not.toContain('cachePoint');
+      expect(rest).toEqual({ system: ['text'], tools: ['toolSpec'], point: undefined, dropped: ['cache_control'] });
     },
   );
 

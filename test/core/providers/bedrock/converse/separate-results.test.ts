@@ -81,8 +81,29 @@ interface Sent {
   readonly toolConfig: JsonObject;
 }
 
+const read = { toolUse: { toolUseId: 'c1', name: 'read', input: {} } };
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0=' } };
 const picture = { image: { format: 'png', source: { bytes: 'iVBORw0=' } } };
+
+describe('calls of tools in a turn of a Converse call', () => {
+  it('are alone for Llama, and the text before them is in another turn', () => {
+    const { turns, adapted } = turnsOf('us.meta.llama4-maverick-17b-instruct-v1:0', { content: 'hello' });
+    expect(turns.slice(1)).toEqual([
+      { role: 'assistant', content: [{ text: 'One moment.' }] },
+      { role: 'user', content: [{ text: 'Call the tools.' }] },
+      { role: 'assistant', content: [read] },
+      { role: 'user', content: [{ toolResult: { toolUseId: 'c1', content: [{ text: 'hello' }] } }] },
+    ]);
+    expect(adapted).toContain('messages');
+  });
+
+  it.each([claude, 'mistral.mistral-large-2407-v1:0', 'amazon.nova-pro-v1:0'])('stand beside texts for %s', (model) => {
+    expect(turnsOf(model, { content: 'hello' }).turns[1]).toEqual({
+      role: 'assistant',
+      content: [{ text: 'One moment.' }, read],
+    });
+  });
+});
 
 describe('content of results of tools on Bedrock', () => {
   it('has no status for Writer, which rejects the field, and is reported', () => {
