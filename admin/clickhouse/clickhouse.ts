@@ -20,9 +20,13 @@ export class ClickHouseError extends Error {
   /** True if the same statement may succeed later. */
   readonly isTemporary: boolean;
 
-  constructor(message: string, isTemporary: boolean) {
+  /** True if the statement exceeded a limit of time or memory. If it reads many rows, it will do so again. */
+  readonly isLate: boolean;
+
+  constructor(message: string, isTemporary: boolean, isLate = false) {
     super(message);
     this.isTemporary = isTemporary;
+    this.isLate = isLate;
   }
 }
 
@@ -91,10 +95,18 @@ const temporaryTypes: ReadonlySet<string> = new Set([
   ...['AUTHENTICATION_FAILED', 'REQUIRED_PASSWORD', 'ACCESS_DENIED', 'UNKNOWN_DATABASE', 'UNKNOWN_TABLE', 'TABLE_IS_READ_ONLY'],
 ]);
 
+const lateTypes: ReadonlySet<string> = new Set(['TIMEOUT_EXCEEDED', 'TOO_SLOW', 'MEMORY_LIMIT_EXCEEDED']);
+
 /** Keeps the code and the name of an error of the server. Its text repeats parts of rows and statements. */
 function toClickHouseError(error: unknown): ClickHouseError {
   const { code, type } = error as { code?: unknown; type?: unknown };
   if (typeof type === 'string')
-    return new ClickHouseError(`ClickHouse rejected a statement: ${type} (${String(code)})`, temporaryTypes.has(type));
-  return new ClickHouseError(`ClickHouse does not reply: ${typeof code === 'string' ? code : messageOf(error)}`, true);
+    return new ClickHouseError(
+      `ClickHouse rejected a statement: ${type} (${String(code)})`,
+      temporaryTypes.has(type),
+      lateTypes.has(type),
+    );
+  const reason = typeof code === 'string' ? code : messageOf(error);
+  // The client has the same limit as the server, and sees its end first at times.
+  return new ClickHouseError(`ClickHouse does not reply: ${reason}`, true, reason === 'Timeout error.');
 }

@@ -1,5 +1,6 @@
 import { dayMs } from '../../../core/contract/values/time/durations.ts';
 import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
+import { isStatementLate } from '../../database-problem.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/admin-services.ts';
 import { isDatabaseAway } from '../../is-database-away.ts';
@@ -23,8 +24,14 @@ const partRows = 500;
 const partCharsMax = 8 * 1024 * 1024;
 /** Logs whose bodies are opened at the same time. */
 const groupRows = 50;
-/** Failures after which an export ends as failed. The job runner waits longer after each. */
+/** Consecutive failures after which an export ends as failed. The job runner waits longer after each. */
 const failuresMax = 3;
+/** The same for statements that end late. The eighth is four minutes after the first, so a short load of the database ends no export. */
+const lateFailuresMax = 8;
+
+const internalText = 'Internal error; the log of the control plane contains the cause. Start the export again to continue it';
+const lateText =
+  'The database did not return the records in time. Start the export again to continue it, or create one with a shorter time range';
 
 /**
  * Job of one export. A part and the position after it are stored in one transaction, so that a run which is killed at any point
@@ -42,13 +49,22 @@ export function exportJob(services: AdminServices): JobHandler {
       }
       return { againInMs: 0 };
     } catch (error) {
-      // Continued when the database, the object store or ClickHouse replies again.
-      if (signal.aborted || isDatabaseAway(error) || error instanceof ObjectStoreError || error instanceof ClickHouseError)
-        throw error;
-      await noteFailure(newManager(), key, organisationId);
+      if (signal.aborted) throw error;
+      if (isLate(error)) await noteFailure(newManager(), { key, organisationId, max: lateFailuresMax, text: lateText });
+      else if (!isAway(error)) await noteFailure(newManager(), { key, organisationId, max: failuresMax, text: internalText });
       throw error;
     }
   };
+}
+
+/** True if a statement exceeded its time limit. If it reads many records, it will do so again. */
+function isLate(error: unknown): boolean {
+  return error instanceof ClickHouseError ? error.isLate : isStatementLate(error);
+}
+
+/** True if the export can continue when the database, the object store or ClickHouse replies again. */
+function isAway(error: unknown): boolean {
+  return error instanceof ClickHouseError ? error.isTemporary : isDatabaseAway(error) || error instanceof ObjectStoreError;
 }
 
 /** Stores the next part, or completes the export after the last one. */
@@ -122,7 +138,9 @@ async function writeFile(store: PartStore, file: PieceWriter): Promise<number> {
   let fileBytes = 0;
   const write = async (number: number, piece: Uint8Array) => {
     fileBytes += piece.length;
-    const record = async (tx: EntityManager) => (await tx.nativeUpdate(logExports, ifRunning(row), { failures: 0 })) === 1;
+    // Failures stay: every run writes the first piece again, so an error in a later one would otherwise never end the export.
+    const record = async (tx: EntityManager) =>
+      (await tx.nativeUpdate(logExports, ifRunning(row), { lastUpdatedAt: new Date() })) === 1;
     await writePart(store, 'file', number, piece, record);
   };
   let number = 0;
@@ -144,13 +162,21 @@ async function end(em: EntityManager, row: LogExport, change: Partial<LogExport>
   await em.nativeUpdate(logExports, ifRunning(row), { ...change, lastUpdatedAt: new Date() });
 }
 
-async function noteFailure(em: EntityManager, id: string, organisationId: string): Promise<void> {
-  const row = await em.findOne(logExports, { id, organisationId, status: 'in_progress' });
+interface Failure {
+  readonly key: string;
+  readonly organisationId: string;
+  /** Number of consecutive failures that end the export. */
+  readonly max: number;
+  readonly text: string;
+}
+
+async function noteFailure(em: EntityManager, { key, organisationId, max, text }: Failure): Promise<void> {
+  const row = await em.findOne(logExports, { id: key, organisationId, status: 'in_progress' });
   if (!row) return;
   row.failures += 1;
-  if (row.failures >= failuresMax) {
+  if (row.failures >= max) {
     row.status = 'failed';
-    row.error = 'Internal error; the log of the control plane contains the cause. Start the export again to continue it';
+    row.error = text;
   }
   await em.flush();
 }

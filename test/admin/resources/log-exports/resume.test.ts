@@ -140,6 +140,38 @@ describe.each(databases)('log exports that are interrupted, on %s', (database) =
     expect((await plane.ask('GET', `/logs/exports/${id}`)).body).toMatchObject({ status: 'failed', error: expect.any(String) });
   });
 
+  it('fail after repeated errors in one piece of the file, although the pieces before it are written again', async () => {
+    const id = await started('parquet');
+    const { services } = plane.control;
+    const { vault } = services;
+    const sealBytes: typeof vault.sealBytes = (em, context, bytes) =>
+      context.column === 'file/1' ? Promise.reject(new Error('broken')) : vault.sealBytes(em, context, bytes);
+    const broken = exportJob({ ...services, vault: { ...vault, sealBytes } });
+    const run = { key: id, organisationId: plane.organisationId, payload: {}, signal: new AbortController().signal };
+    for (let failure = 0; failure < 3; failure++) await expect(broken(run)).rejects.toThrow('broken');
+    expect(await status(id)).toBe('failed');
+  });
+
+  it('fail after eight statements that end late, with the time range as remedy, and continue when they are started again', async () => {
+    const id = await started();
+    const { services } = plane.control;
+    const run = { key: id, organisationId: plane.organisationId, payload: {}, signal: new AbortController().signal };
+    // The error of a statement that the server cancels.
+    const cancel = "do $$ begin raise exception 'canceling statement' using errcode = '57014'; end $$";
+    const sealBytes = (em: { execute(text: string): Promise<unknown> }) => em.execute(cancel).then(() => new Uint8Array());
+    const late = exportJob({ ...services, vault: { ...services.vault, sealBytes } });
+    const read = async () => (await plane.ask('GET', `/logs/exports/${id}`)).body;
+    for (let failure = 0; failure < 8; failure++) {
+      expect((await read()).status).toBe('in_progress');
+      await expect(late(run)).rejects.toThrow('canceling statement');
+    }
+    expect(await late(run)).toBe('done');
+    expect(await read()).toMatchObject({ status: 'failed', error: expect.stringContaining('shorter time range') });
+    await services.database.em().execute("update log_exports set status = 'in_progress', failures = 0 where id = ?", [id]);
+    expect(await exportJob(services)(run)).toBe('done');
+    expect((await exported(id)).sort()).toEqual([...ids].sort());
+  });
+
   it('housekeeping deletes the files of expired exports', async () => {
     const id = await started();
     await run(id, 1e6);
