@@ -150,7 +150,7 @@ async function openServer(url: string, options: PoolOptions, tables: Tables, log
     refuse = refuseConnections(pool);
     bind(pool);
     if (file !== null) readPasswordAgain(pool, file, log);
-    guardPool(pool);
+    guardPool(pool, timeoutMs / 2);
     (pool as EventEmitter).on('connect', joinBegin(hasQueryTimeout ? limitsOf(timeoutMs) : null));
     prepared.useOf(pool);
   };

@@ -78,4 +78,28 @@ describe.skipIf(postgresMissing)(`the time limit of queries${postgresMissing ? `
       await proxy.close();
     }
   });
+
+  it('closes connections that were lost while they were idle, after the first query on one of them', async () => {
+    const { hostname, port } = new URL(server.url);
+    const proxy = await startProxy(hostname, Number(port || 5432));
+    const url = Object.assign(new URL(server.url), { hostname: '127.0.0.1', port: String(proxy.port) });
+    const settings = { databaseUrl: url.href, dbPoolSize: 4, dataDir: '' };
+    const behindProxy = await openDatabase(settings, { entities, migrations }, newMemoryLog(), { timeoutMs: 300 });
+    const fourTimes = () => Promise.all(Array.from({ length: 4 }, () => behindProxy.em().execute('select 1 as one')));
+    try {
+      // Each needs a connection of its own, which is idle afterwards.
+      await fourTimes();
+      proxy.loseWhen("select 'lost'", "select 'marked'");
+      const lost = behindProxy.em().transactional(async (tx) => {
+        await tx.execute("select 'marked'");
+        await tx.execute("select 'lost'");
+      });
+      expect(isDatabaseAway(await lost.catch((error: unknown) => error))).toBe(true);
+      await proxy.restore();
+      expect(await fourTimes()).toEqual(Array.from({ length: 4 }, () => [{ one: 1 }]));
+    } finally {
+      await behindProxy.close();
+      await proxy.close();
+    }
+  });
 });
