@@ -14,10 +14,19 @@ export function cachePoints(from: JsonObject, call: OperationCall, place: 'conte
     noteOnce(call.dropped, 'cache_control');
     return [];
   }
-  // Nova has one time to live, and no field for it.
-  const ttl = (hint?.ttl === '5m' || hint?.ttl === '1h') && !isNova(call.model) ? { ttl: hint.ttl } : {};
-  return [{ cachePoint: { type: 'default', ...ttl } }];
+  return [{ cachePoint: { type: 'default', ...ttlOf(hint?.ttl, call) } }];
 }
+
+/** Nova and Claude before 4.5 have one time to live, five minutes, and no field for it. */
+function ttlOf(ttl: unknown, call: OperationCall): JsonObject {
+  if ((ttl !== '5m' && ttl !== '1h') || isNova(call.model)) return {};
+  if (!earlierClaude.test(baseModelId(call.model))) return { ttl };
+  if (ttl === '1h') noteOnce(call.dropped, 'cache_control.ttl');
+  return {};
+}
+
+/** Claude 3, and 4 until 4.1. */
+const earlierClaude = /^anthropic\.claude-(3-|(sonnet|opus)-4-(20|1-))/;
 
 /** Removes cache points from turns with calls or results of tools if the model is Nova, which rejects them there. */
 export function withoutRejectedPoints<Turn extends { readonly content: JsonObject[] }>(

@@ -53,6 +53,18 @@ describe('caching hints on Bedrock', () => {
     },
   );
 
+  it.each([
+    ['us.anthropic.claude-3-7-sonnet-20250219-v1:0', undefined],
+    ['anthropic.claude-sonnet-4-20250514-v1:0', undefined],
+    ['arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-1-20250805-v1:0', undefined],
+    ['anthropic.claude-opus-4-5-20251101-v1:0', '1h'],
+    ['anthropic.claude-sonnet-5', '1h'],
+  ])('have an hour as time to live if %s has one: %s', (model, ttl) => {
+    const { point, dropped } = blocksFor(model);
+    expect(point).toEqual({ type: 'default', ...(ttl === undefined ? {} : { ttl }) });
+    expect(dropped).toEqual(ttl === undefined ? ['cache_control.ttl'] : []);
+  });
+
   it.each(['amazon.nova-pro-v1:0', 'us.amazon.nova-2-lite-v1:0'])(
     'are cache points without a time to live for %s, and left out beside tools',
     (model) => {
