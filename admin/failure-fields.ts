@@ -80,7 +80,8 @@ const databaseMessages: Readonly<Record<string, string>> = {
   '53300': 'the database has too many connections (max_connections, DB_POOL_SIZE)',
   '57014':
     'the database cancelled the statement. Check statement_timeout of its role, its load, and its locks (pg_stat_activity)',
-  '55P03': 'the database did not give a lock within lock_timeout of its role. Check its locks (pg_stat_activity)',
+  '55P03':
+    'the database did not give a lock within the time limit of the control plane or of its role (lock_timeout). Check its locks (pg_stat_activity)',
   '25P03': 'the database ended the transaction because of idle_in_transaction_session_timeout',
   '25P04': 'the database ended the transaction because of transaction_timeout',
   '57P01': 'the database closed the connection because it stops',
