@@ -30,5 +30,7 @@ test('benchmark: measures the requested scenarios and prints its tables', async 
 test('benchmark: rejects unknown options with the list of known ones', async () => {
   const { code, output } = await runProgram('main.ts', ['--only', 'plane']);
   expect(code).toBe(2);
-  expect(output).toContain('--only: plane is none of plain, stream, conversation, responses, vectors, pass-through, cached');
+  expect(output).toContain(
+    '--only: plane is none of plain, stream, long-stream, conversation, responses, vectors, pass-through, cached',
+  );
 });
