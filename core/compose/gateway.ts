@@ -7,7 +7,6 @@ import { keyPurposes } from '../contract/protocol/credentials/key-purposes.ts';
 import { peerSubject } from '../contract/protocol/notices/notice-subjects.ts';
 import { ownStoreOrigin } from '../contract/provider/own-store.ts';
 import { BodyMemory } from '../contract/values/bodies/body-memory.ts';
-import { collectAtRest } from '../contract/values/collect-at-rest.ts';
 import { deriveKey } from '../contract/values/credentials/secret.ts';
 import { keepObjectsYoung } from '../contract/values/keep-objects-young.ts';
 import { limitHeapGrowth } from '../contract/values/limit-heap-growth.ts';
@@ -203,7 +202,6 @@ export async function startGateway(
   });
   keepObjectsYoung();
   limitHeapGrowth();
-  collectAtRest();
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
   const reports = startReports(settings, { slot, fetch, clock, log });

@@ -33,12 +33,6 @@ const embeddedDatabaseFlags = ['--max-semi-space-size=4', '--wasm-num-compilatio
 const controlPlaneMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /**
- * Memory of 1 MB and more is returned when it is freed. By default glibc reuses it for smaller pieces once a body of that size was freed, and these
- * pieces keep all of it resident. With one arena the threads do not each keep free memory.
- */
-const gatewayMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '1048576', MALLOC_TRIM_THRESHOLD_: '4194304' };
-
-/**
  * A process has about one core: threads for garbage collection take CPU time from its event loop. The young generation has V8's default
  * size, 3 x 16 MB, because with most other flags V8 compiles Node's own modules again: a tenth of the start of a gateway.
  */
@@ -90,7 +84,6 @@ async function main(): Promise<number> {
     gatewaysWaitMs: 30_000,
     controlPlaneNodeFlags: [...(settings.databaseUrl === null ? embeddedDatabaseFlags : nodeFlags), ...sourceFlags],
     controlPlaneEnv: controlPlaneMalloc,
-    gatewayEnv: gatewayMalloc,
     gatewayNodeFlags: [...nodeFlags, ...sourceFlags],
     isTerminal: process.stdout.isTTY === true,
     print: log.print,

@@ -16,8 +16,6 @@ export interface SupervisorOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Further variables for the control plane; `env` overrides them. */
   readonly controlPlaneEnv: Readonly<Record<string, string>>;
-  /** The same for gateways. */
-  readonly gatewayEnv: Readonly<Record<string, string>>;
   readonly controlPlaneEntry: string;
   readonly gatewayEntry: string;
   /** Milliseconds that gateways wait for the start of this machine's control plane, migrations included, before they start without it. */
@@ -235,7 +233,7 @@ function plansOf(options: SupervisorOptions): ChildPlan[] {
       entry: options.gatewayEntry,
       nodeFlags: options.gatewayNodeFlags,
       // The slot outlives the process: its next process takes over the spool of the previous one.
-      env: { ...options.gatewayEnv, ...options.env, SLOT: String(slot) },
+      env: { ...options.env, SLOT: String(slot) },
     });
   }
   return plans;
